@@ -1,0 +1,109 @@
+//! A frame's identity, the time it is judged by, and what it is counted in.
+
+/// A point of CLOCK_MONOTONIC.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Time(u64);
+
+impl Time {
+    /// From nanoseconds.
+    pub const fn from_ns(ns: u64) -> Self {
+        Self(ns)
+    }
+
+    /// In nanoseconds.
+    pub const fn as_ns(self) -> u64 {
+        self.0
+    }
+
+    /// In milliseconds, wrapping at 32 bits, as wl_callback.done and input events want it.
+    pub const fn as_ms_wrapping(self) -> u32 {
+        (self.0 / 1_000_000) as u32
+    }
+
+    /// `ns` later (saturating).
+    #[must_use]
+    pub const fn plus_ns(self, ns: u64) -> Self {
+        Self(self.0.saturating_add(ns))
+    }
+
+    /// Nanoseconds since `earlier`, zero where it is not.
+    pub const fn since_ns(self, earlier: Self) -> u64 {
+        self.0.saturating_sub(earlier.0)
+    }
+}
+
+/// The place of a submission on its renderer's timeline: 1 is the first; the timeline reads `n` once all up to `n` are
+/// complete. Zero stands for "nothing submitted".
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct FrameSerial(pub u64);
+
+/// What one frame, or all since start, cost a renderer. Counts, not times; sums wrap never in practice (64 bits).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// `vkQueueSubmit2` calls.
+    pub submits: u64,
+    /// `vkCmdPipelineBarrier2` calls in frames.
+    pub barrier_calls: u64,
+    /// Of those, calls that only a frame with new images or targets makes (initial layouts).
+    pub setup_barrier_calls: u64,
+    /// Draw calls.
+    pub draws: u64,
+    /// Copies from a client's image, or its staged bytes, straight to the target in the place of a draw.
+    pub transfers: u64,
+    /// Descriptors written.
+    pub descriptor_writes: u64,
+    /// Vulkan objects created or allocated.
+    pub objects_created: u64,
+    /// Vulkan objects destroyed or freed.
+    pub objects_destroyed: u64,
+    /// Client bytes the CPU copied into staging memory (tier `staging`).
+    pub staging_cpu_bytes: u64,
+    /// Bytes the GPU copied out of staging memory (tier `staging`).
+    pub staging_gpu_bytes: u64,
+    /// Client bytes the CPU wrote into images (tier `host-copy`).
+    pub host_copy_cpu_bytes: u64,
+    /// Allocations that the driver asked of the host (VkAllocationCallbacks).
+    pub driver_host_allocations: u64,
+}
+
+impl Counters {
+    /// What was added since `earlier`.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            submits: self.submits - earlier.submits,
+            barrier_calls: self.barrier_calls - earlier.barrier_calls,
+            setup_barrier_calls: self.setup_barrier_calls - earlier.setup_barrier_calls,
+            draws: self.draws - earlier.draws,
+            transfers: self.transfers - earlier.transfers,
+            descriptor_writes: self.descriptor_writes - earlier.descriptor_writes,
+            objects_created: self.objects_created - earlier.objects_created,
+            objects_destroyed: self.objects_destroyed - earlier.objects_destroyed,
+            staging_cpu_bytes: self.staging_cpu_bytes - earlier.staging_cpu_bytes,
+            staging_gpu_bytes: self.staging_gpu_bytes - earlier.staging_gpu_bytes,
+            host_copy_cpu_bytes: self.host_copy_cpu_bytes - earlier.host_copy_cpu_bytes,
+            driver_host_allocations: self.driver_host_allocations - earlier.driver_host_allocations,
+        }
+    }
+}
+
+/// What a renderer holds right now; back at its baseline once the clients are gone.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Holdings {
+    /// Textures not yet forgotten.
+    pub textures: u64,
+    /// Their bytes of device memory.
+    pub texture_bytes: u64,
+    /// Textures forgotten but still read by a frame in flight.
+    pub retired_textures: u64,
+    /// Their bytes of device memory.
+    pub retired_bytes: u64,
+    /// Entries of the deferred list, of every kind.
+    pub deferred_entries: u64,
+    /// Targets.
+    pub targets: u64,
+    /// Bytes of staging memory.
+    pub staging_bytes: u64,
+    /// Vulkan objects alive, of every kind.
+    pub vulkan_objects: u64,
+}

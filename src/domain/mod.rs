@@ -1,0 +1,15 @@
+//! The rules of composition, without I/O: geometry, regions, pixel formats, scenes, damage, planes, schedules, windows.
+//!
+//! Nothing here knows a clock, a file, a GPU or a protocol; every function is a value in, a value out, so each is
+//! tested without hardware. Coordinate spaces are named in each type's docs: *buffer* (texels of client storage),
+//! *surface* (logical, what the client says), *logical* (the desktop), *physical* (pixels of an output's framebuffer).
+//!
+//! Start at [`geometry`], then [`scene`]; the walk of a frame goes on in `ports::renderer`.
+
+pub mod buffer;
+pub mod format;
+pub mod frame;
+pub mod geometry;
+pub mod region;
+pub mod scene;
+pub mod transform;

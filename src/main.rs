@@ -1,0 +1,3 @@
+//! The command line: chooses adapters and runs.
+
+fn main() {}
