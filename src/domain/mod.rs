@@ -13,3 +13,4 @@ pub mod geometry;
 pub mod region;
 pub mod scene;
 pub mod transform;
+pub mod visibility;
