@@ -3,6 +3,8 @@
 //! The map of the house, dependencies pointing inward (adapters → ports → domain):
 //! - [`domain`]: the rules, pure: geometry, regions, formats, scenes, damage, planes, schedules, windows, config;
 //! - [`ports`]: what the application asks of the world: renderer, output, input, client memory.
+//! - [`adapters`]: who answers it.
 
+pub mod adapters;
 pub mod domain;
 pub mod ports;

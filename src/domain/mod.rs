@@ -10,6 +10,7 @@ pub mod buffer;
 pub mod format;
 pub mod frame;
 pub mod geometry;
+pub mod output;
 pub mod region;
 pub mod scene;
 pub mod transform;

@@ -1,0 +1,3 @@
+//! The world: each adapter implements a port, or turns what a client or a file says into domain values.
+
+pub mod wayland;

@@ -1,0 +1,19 @@
+//! Wayland: what clients say and what they are told.
+//!
+//! [`server`] owns the display and its sockets; [`state`] is smithay's dispatch type, in two parts: [`state::Core`] for
+//! surfaces, buffers and outputs, [`shell`] for windows, seats and input. Neither knows the renderer or an output's
+//! backend: both are lent at latch. What the application must do about it comes out of [`state::Event`]s.
+//!
+//! The walk of a client's pixels: `shm` (pool and buffer, checked) → `surface` (surface commit) → `latch`
+//! (upload, scene element) → `ports::renderer` → `callbacks` (frame callbacks, presentation feedback) → `buffer`
+//! (release once nobody reads).
+
+pub mod client;
+pub mod output;
+pub mod server;
+pub mod shell;
+pub mod state;
+pub mod surface;
+
+pub use server::Server;
+pub use state::{Event, State};

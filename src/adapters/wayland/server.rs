@@ -1,0 +1,117 @@
+//! The display: its listening socket, its connections, and the state they act on.
+//!
+//! Owned by the application, which calls [`Server::dispatch`] when [`Server::poll_fd`] is readable, [`Server::accept`]
+//! when [`Server::listen_fd`] is, and [`Server::flush`] before it sleeps.
+
+use std::ffi::OsStr;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+
+use smithay::reexports::wayland_server::{Client, Display, ListeningSocket};
+
+use super::client::ClientState;
+use super::state::State;
+use crate::domain::frame::Time;
+
+/// Socket names tried are `wayland-1` up to, not including, `wayland-64`; `wayland-0` is left to a host.
+const SOCKET_NUMBERS: std::ops::Range<usize> = 1..64;
+
+/// Why there is no server.
+#[derive(Debug, thiserror::Error)]
+pub enum ServerError {
+    /// The display could not be made.
+    #[error("cannot make a Wayland display")]
+    Display(#[from] smithay::reexports::wayland_server::backend::InitError),
+    /// No socket could be bound.
+    #[error("cannot listen for Wayland clients")]
+    Socket(#[from] smithay::reexports::wayland_server::BindError),
+    /// The display's descriptor could not be copied.
+    #[error("cannot watch the Wayland display")]
+    Io(#[from] io::Error),
+}
+
+/// See the module's docs.
+#[derive(Debug)]
+pub struct Server {
+    /// Everything that requests act on.
+    pub state: State,
+    display: Display<State>,
+    socket: Option<ListeningSocket>,
+}
+
+impl Server {
+    /// A display that listens on the first free `wayland-N` in `$XDG_RUNTIME_DIR`.
+    ///
+    /// # Errors
+    /// [`ServerError`].
+    pub fn listen(options: super::state::Options) -> Result<Self, ServerError> {
+        let mut server = Self::unconnected(options)?;
+        server.socket = Some(ListeningSocket::bind_auto("wayland", SOCKET_NUMBERS)?);
+        Ok(server)
+    }
+
+    /// A display without a socket: clients come through [`Server::insert_client`].
+    ///
+    /// # Errors
+    /// [`ServerError::Display`].
+    pub fn unconnected(options: super::state::Options) -> Result<Self, ServerError> {
+        let display = Display::new()?;
+        let state = State::new(&display.handle(), options);
+        Ok(Self { state, display, socket: None })
+    }
+
+    /// The value for `WAYLAND_DISPLAY`, where it listens.
+    pub fn socket_name(&self) -> Option<&OsStr> {
+        self.socket.as_ref()?.socket_name()
+    }
+
+    /// Readable when a client wants in; `None` where it does not listen.
+    pub fn listen_fd(&self) -> Option<BorrowedFd<'_>> {
+        self.socket.as_ref().map(AsFd::as_fd)
+    }
+
+    /// Readable when a client said something.
+    pub fn poll_fd(&self) -> BorrowedFd<'_> {
+        self.display.as_fd()
+    }
+
+    /// Takes in every client that waits.
+    ///
+    /// # Errors
+    /// From accept(2), e.g. out of descriptors: try again once some are free.
+    pub fn accept(&mut self) -> io::Result<()> {
+        while let Some(stream) = self.socket.as_ref().map(ListeningSocket::accept).transpose()?.flatten() {
+            self.insert_client(stream)?;
+        }
+        Ok(())
+    }
+
+    /// Takes in one client by its connected socket.
+    ///
+    /// # Errors
+    /// From making the socket non-blocking.
+    pub fn insert_client(&mut self, stream: UnixStream) -> io::Result<Client> {
+        let data = Arc::new(ClientState::new(self.state.core.live_clients()));
+        self.display.handle().insert_client(stream, data)
+    }
+
+    /// Handles what clients said until now, then the events in `state.events` are the application's to drain.
+    ///
+    /// # Errors
+    /// From reading the display's epoll; a client's own failure ends that client alone.
+    pub fn dispatch(&mut self, now: Time) -> io::Result<()> {
+        self.state.core.now = now;
+        self.display.dispatch_clients(&mut self.state)?;
+        Ok(())
+    }
+
+    /// Sends what waits to be sent. A client that does not read loses its connection once its buffer is full.
+    ///
+    /// # Errors
+    /// From the sockets, except those that end one client alone.
+    pub fn flush(&mut self) -> io::Result<()> {
+        self.display.flush_clients()
+    }
+}

@@ -1,0 +1,151 @@
+//! The dispatch type of every protocol: what clients' requests read and change.
+//!
+//! In two parts, each the only writer of its own: [`Core`] (surfaces, buffers, outputs) and
+//! [`Shell`](super::shell::Shell) (windows, seats, input). Requests are answered inside their handlers; what the
+//! application must do about them is pushed onto [`State::events`], whose storage is reused.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use smithay::reexports::wayland_server::protocol::wl_surface::WlSurface;
+use smithay::reexports::wayland_server::{Client, DisplayHandle};
+use smithay::wayland::alpha_modifier::AlphaModifierState;
+use smithay::wayland::compositor::{CompositorClientState, CompositorHandler, CompositorState};
+use smithay::wayland::content_type::ContentTypeState;
+use smithay::wayland::fractional_scale::{FractionalScaleHandler, FractionalScaleManagerState};
+use smithay::wayland::idle_inhibit::{IdleInhibitHandler, IdleInhibitManagerState};
+use smithay::wayland::presentation::PresentationState;
+use smithay::wayland::single_pixel_buffer::SinglePixelBufferState;
+use smithay::wayland::viewporter::ViewporterState;
+
+use super::client::ClientState;
+use super::output::Outputs;
+use super::shell::Shell;
+use super::surface::Surfaces;
+use crate::domain::format::Fourcc;
+use crate::domain::frame::Time;
+use crate::domain::output::OutputId;
+
+/// What the application is asked to do. Drained by it after every dispatch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// Something that this output shows changed.
+    Redraw(OutputId),
+    /// Something changed that any output may show.
+    RedrawAll,
+    /// Start a program, by its command line.
+    Spawn(Vec<String>),
+    /// Leave.
+    Quit,
+}
+
+/// What clients are offered.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Formats of wl_shm: the renderer's. ARGB8888 and XRGB8888 are always among them.
+    pub shm_formats: Vec<Fourcc>,
+}
+
+/// See the module's docs.
+#[derive(Debug)]
+pub struct State {
+    /// Surfaces, buffers, outputs.
+    pub core: Core,
+    /// Windows, seats, input.
+    pub shell: Shell,
+    /// What the application is asked to do, oldest first.
+    pub events: Vec<Event>,
+}
+
+/// Surfaces, buffers, outputs, and the globals that go with them.
+#[derive(Debug)]
+pub struct Core {
+    /// The display that globals and clients live on.
+    pub display: DisplayHandle,
+    /// When the present dispatch happens.
+    pub now: Time,
+    /// Every surface and what it shows.
+    pub surfaces: Surfaces,
+    /// Every output that clients see.
+    pub outputs: Outputs,
+    pub(super) compositor: CompositorState,
+    live_clients: Arc<AtomicU64>,
+}
+
+impl Core {
+    fn new(display: &DisplayHandle, _options: &Options) -> Self {
+        // smithay's states of these hold nothing but the global's id; the globals live as long as the display.
+        ViewporterState::new::<State>(display);
+        FractionalScaleManagerState::new::<State>(display);
+        PresentationState::new::<State>(display, nix::libc::CLOCK_MONOTONIC as u32);
+        SinglePixelBufferState::new::<State>(display);
+        AlphaModifierState::new::<State>(display);
+        ContentTypeState::new::<State>(display);
+        IdleInhibitManagerState::new::<State>(display);
+        Self {
+            display: display.clone(),
+            now: Time::default(),
+            surfaces: Surfaces::default(),
+            outputs: Outputs::new(display),
+            compositor: CompositorState::new_v6::<State>(display),
+            live_clients: Arc::default(),
+        }
+    }
+
+    pub(super) fn live_clients(&self) -> Arc<AtomicU64> {
+        self.live_clients.clone()
+    }
+
+    /// Connections alive.
+    pub fn client_count(&self) -> u64 {
+        self.live_clients.load(Ordering::Relaxed)
+    }
+}
+
+impl State {
+    /// Announces every global on `display`.
+    pub(super) fn new(display: &DisplayHandle, options: Options) -> Self {
+        Self { core: Core::new(display, &options), shell: Shell::new(display), events: Vec::new() }
+    }
+}
+
+impl CompositorHandler for State {
+    fn compositor_state(&mut self) -> &mut CompositorState {
+        &mut self.core.compositor
+    }
+
+    fn client_compositor_state<'a>(&self, client: &'a Client) -> &'a CompositorClientState {
+        // Every client of this display was made by `Server::insert_client`.
+        &client.get_data::<ClientState>().expect("client of this display without its state").compositor
+    }
+
+    fn commit(&mut self, surface: &WlSurface) {
+        self.shell_surface_committed(surface);
+    }
+
+    fn destroyed(&mut self, surface: &WlSurface) {
+        self.shell_surface_destroyed(surface);
+    }
+}
+
+impl FractionalScaleHandler for State {}
+
+impl IdleInhibitHandler for State {
+    fn inhibit(&mut self, _surface: WlSurface) {}
+
+    fn uninhibit(&mut self, _surface: WlSurface) {}
+}
+
+smithay::delegate_compositor!(State);
+smithay::delegate_viewporter!(State);
+smithay::delegate_fractional_scale!(State);
+smithay::delegate_presentation!(State);
+smithay::delegate_alpha_modifier!(State);
+smithay::delegate_content_type!(State);
+smithay::delegate_idle_inhibit!(State);
+smithay::delegate_output!(State);
+smithay::delegate_single_pixel_buffer!(State);
+
+impl smithay::wayland::buffer::BufferHandler for State {
+    fn buffer_destroyed(&mut self, _buffer: &smithay::reexports::wayland_server::protocol::wl_buffer::WlBuffer) {}
+}
