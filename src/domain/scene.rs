@@ -12,6 +12,20 @@ use super::transform::Transform;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ElementId(pub u64);
 
+/// The place of an element's content in its own history: greater is newer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ContentSerial(pub u64);
+
+/// What part an element plays on its output.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Role {
+    /// What the output is for: windows, layers, popups, backgrounds, drag icons.
+    #[default]
+    Content,
+    /// The pointer's image, which an output with a cursor plane shows by itself.
+    Cursor,
+}
+
 /// A colour in the encoded (sRGB) space, channels in 0..=1, **premultiplied** by alpha.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Color {
@@ -75,6 +89,10 @@ pub struct Span {
 pub struct Element {
     /// Identity across frames.
     pub id: ElementId,
+    /// What part it plays.
+    pub role: Role,
+    /// Which content it shows; what an element without a history shows never changes but by its other fields.
+    pub content: ContentSerial,
     /// What fills it.
     pub paint: Paint,
     /// Where, in physical pixels; may reach past the output.
@@ -113,6 +131,14 @@ impl Scene {
         self.background = Color { a: 1.0, ..background };
         self.elements.clear();
         self.rects.clear();
+    }
+
+    /// Becomes a copy of `other`; storage is kept.
+    pub fn copy_from(&mut self, other: &Self) {
+        self.size = other.size;
+        self.background = other.background;
+        self.elements.clone_from(&other.elements);
+        self.rects.clone_from(&other.rects);
     }
 
     /// The output's size in physical pixels.
@@ -174,6 +200,8 @@ mod tests {
         let opaque = scene.span(dst, [Rect::new(-4, 0, 8, 8)]);
         let element = Element {
             id: ElementId(1),
+            role: Role::Content,
+            content: ContentSerial::default(),
             paint: Paint::Solid(Color::BLACK),
             dst,
             alpha: 1.0,

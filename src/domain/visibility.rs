@@ -252,7 +252,7 @@ mod tests {
 
     use super::super::buffer::TextureId;
     use super::super::geometry::{RectF, Size};
-    use super::super::scene::{Color, ElementId, Filter};
+    use super::super::scene::{Color, ElementId, Filter, Role};
     use super::*;
 
     const SIDE: i32 = 20;
@@ -293,6 +293,8 @@ mod tests {
             let source = RectF::new(if m.plain { 3.0 } else { 3.5 }, 0.0, f64::from(m.dst.w), f64::from(m.dst.h));
             scene.push(Element {
                 id: ElementId(i as u64),
+                role: Role::Content,
+                content: Default::default(),
                 paint: Paint::Texture {
                     texture: TextureId(i as u64),
                     source,
@@ -521,6 +523,8 @@ mod tests {
             let opaque = scene.span(dst, [dst]);
             scene.push(Element {
                 id: ElementId(i as u64),
+                role: Role::Content,
+                content: Default::default(),
                 paint: Paint::Solid(Color::BLACK),
                 dst,
                 alpha: 1.0,
