@@ -8,7 +8,7 @@ use std::os::fd::BorrowedFd;
 
 use super::renderer::{Acquired, RenderError, Renderer, TargetId};
 use crate::domain::frame::{FrameSerial, Time};
-use crate::domain::geometry::Size;
+use crate::domain::geometry::{Scale, Size};
 
 /// A size and a refresh rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -39,6 +39,9 @@ pub struct Info {
     pub physical_mm: Size,
     /// The mode in force.
     pub mode: Mode,
+    /// The scale that suits the place it is shown at (a nested window: its host's); [`Scale::ONE`] where unknown. The
+    /// configuration's word counts more.
+    pub preferred_scale: Scale,
     /// Whether a client's buffer that covers the whole output can be shown without compositing.
     pub scan_out: bool,
     /// Whether the pointer's image need not be composited: the output shows it by itself.
