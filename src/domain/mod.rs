@@ -6,10 +6,14 @@
 //!
 //! Start at [`geometry`], then [`scene`]; the walk of a frame goes on in `ports::renderer`.
 
+pub mod action;
+pub mod binding;
 pub mod buffer;
+pub mod config;
 pub mod format;
 pub mod frame;
 pub mod geometry;
+pub mod mode;
 pub mod output;
 pub mod region;
 pub mod scene;

@@ -9,22 +9,7 @@ use std::os::fd::BorrowedFd;
 use super::renderer::{Acquired, RenderError, Renderer, TargetId};
 use crate::domain::frame::{FrameSerial, Time};
 use crate::domain::geometry::{Scale, Size};
-
-/// A size and a refresh rate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Mode {
-    /// Physical pixels, before the output's transform.
-    pub size: Size,
-    /// Refresh rate in mHz, as wl_output.mode counts it; never zero.
-    pub refresh_mhz: u32,
-}
-
-impl Mode {
-    /// Time from refresh to refresh.
-    pub const fn period_ns(self) -> u64 {
-        1_000_000_000_000 / self.refresh_mhz as u64
-    }
-}
+pub use crate::domain::mode::Mode;
 
 /// What an output is, for people and clients.
 #[derive(Clone, Debug, PartialEq, Eq)]
