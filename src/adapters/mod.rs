@@ -1,4 +1,5 @@
 //! The world: each adapter implements a port, or turns what a client or a file says into domain values.
 
 pub mod config_file;
+pub mod output;
 pub mod wayland;

@@ -112,9 +112,9 @@ impl Default for Renderer {
 pub struct Output {
     /// Size and rate, where the backend lets one choose; `None` is the backend's choice.
     pub mode: Option<Mode>,
-    /// From logical to physical.
+    /// From logical to physical; `None` is what suits the place it is shown at.
     #[serde(with = "text::scale")]
-    pub scale: Scale,
+    pub scale: Option<Scale>,
     /// How the picture is turned for the screen.
     #[serde(with = "text::transform")]
     pub transform: Transform,

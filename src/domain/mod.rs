@@ -19,5 +19,6 @@ pub mod output;
 pub mod plane;
 pub mod region;
 pub mod scene;
+pub mod schedule;
 pub mod transform;
 pub mod visibility;

@@ -91,6 +91,10 @@ pub trait Output {
     /// Shows a frame at the next refresh after `now`.
     fn present(&mut self, content: Content, now: Time);
 
+    /// The renderer completed everything up to `until`. Told after each [`Renderer::drain`]; for outputs that learn of
+    /// it in no other way.
+    fn rendered(&mut self, _until: FrameSerial, _now: Time) {}
+
     /// The target that [`Content::Composited`] frames were rendered to, for capture; `None` where it cannot be read.
     fn capture_target(&self) -> Option<TargetId>;
 

@@ -183,6 +183,7 @@ mod tests {
         let output = config::Output {
             mode: Some("1920x1080@60".parse().unwrap()),
             position: Some(Point::new(0, 0)),
+            scale: Some(Scale::ONE),
             ..Default::default()
         };
         config.outputs.insert("HEADLESS-1".into(), output);
@@ -203,7 +204,7 @@ mod tests {
              \"Super+t\" = \"spawn foot\"\n[desktop]\nbackground = \"#FF0080\"\n",
         )
         .unwrap();
-        assert_eq!(config.output("X").scale, Scale::from_120ths(240));
+        assert_eq!(config.output("X").scale, Some(Scale::from_120ths(240)));
         assert_eq!(config.output("X").transform, Transform::Flipped90);
         assert_eq!(config.output("X").position, Some(Point::new(-3, 4)));
         assert_eq!(config.output("Y"), config::Output::default());

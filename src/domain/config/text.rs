@@ -33,12 +33,12 @@ fn in_range<'de, D: Deserializer<'de>>(d: D, what: &str, low: f64, high: f64) ->
 pub(super) mod scale {
     use super::*;
 
-    pub(in super::super) fn serialize<S: Serializer>(scale: &Scale, s: S) -> Result<S::Ok, S::Error> {
-        s.serialize_f64(scale.as_f64())
+    pub(in super::super) fn serialize<S: Serializer>(scale: &Option<Scale>, s: S) -> Result<S::Ok, S::Error> {
+        scale.map(Scale::as_f64).serialize(s)
     }
 
-    pub(in super::super) fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<Scale, D::Error> {
-        in_range(d, "scale", 0.25, 10.0).map(Scale::from_f64)
+    pub(in super::super) fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<Option<Scale>, D::Error> {
+        in_range(d, "scale", 0.25, 10.0).map(|factor| Some(Scale::from_f64(factor)))
     }
 }
 

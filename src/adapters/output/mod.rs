@@ -1,0 +1,3 @@
+//! What shows frames: implementations of [`ports::output::Output`](crate::ports::output::Output).
+
+pub mod headless;
