@@ -20,5 +20,6 @@ pub mod plane;
 pub mod region;
 pub mod scene;
 pub mod schedule;
+pub mod surface;
 pub mod transform;
 pub mod visibility;

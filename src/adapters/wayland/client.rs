@@ -6,11 +6,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use smithay::reexports::wayland_server::backend::{ClientData, ClientId, DisconnectReason};
 use smithay::wayland::compositor::CompositorClientState;
 
+use super::pool::PoolCount;
+
 /// A connection's own state, dropped with it.
 #[derive(Debug)]
 pub struct ClientState {
     /// smithay's queue of surface commits.
     pub compositor: CompositorClientState,
+    /// Its pools, wl_shm's.
+    pub pools: Arc<PoolCount>,
     live: Arc<AtomicU64>,
 }
 
@@ -18,7 +22,7 @@ impl ClientState {
     /// For a new connection, counted in `live` until it ends.
     pub(super) fn new(live: Arc<AtomicU64>) -> Self {
         live.fetch_add(1, Ordering::Relaxed);
-        Self { compositor: CompositorClientState::default(), live }
+        Self { compositor: CompositorClientState::default(), pools: Arc::default(), live }
     }
 }
 

@@ -8,10 +8,14 @@
 //! (upload, scene element) → `ports::renderer` → `callbacks` (frame callbacks, presentation feedback) → `buffer`
 //! (release once nobody reads).
 
+pub mod buffer;
 pub mod client;
 pub mod output;
+pub mod pool;
 pub mod server;
 pub mod shell;
+pub mod shm;
+mod sigbus;
 pub mod state;
 pub mod surface;
 

@@ -18,9 +18,11 @@ use smithay::wayland::presentation::PresentationState;
 use smithay::wayland::single_pixel_buffer::SinglePixelBufferState;
 use smithay::wayland::viewporter::ViewporterState;
 
+use super::buffer::Buffers;
 use super::client::ClientState;
 use super::output::Outputs;
 use super::shell::Shell;
+use super::shm::Shm;
 use super::surface::Surfaces;
 use crate::domain::format::Fourcc;
 use crate::domain::frame::Time;
@@ -68,12 +70,16 @@ pub struct Core {
     pub surfaces: Surfaces,
     /// Every output that clients see.
     pub outputs: Outputs,
+    /// wl_shm.
+    pub shm: Shm,
+    /// Who reads which buffer.
+    pub buffers: Buffers,
     pub(super) compositor: CompositorState,
     live_clients: Arc<AtomicU64>,
 }
 
 impl Core {
-    fn new(display: &DisplayHandle, _options: &Options) -> Self {
+    fn new(display: &DisplayHandle, options: &Options) -> Self {
         // smithay's states of these hold nothing but the global's id; the globals live as long as the display.
         ViewporterState::new::<State>(display);
         FractionalScaleManagerState::new::<State>(display);
@@ -87,6 +93,8 @@ impl Core {
             now: Time::default(),
             surfaces: Surfaces::default(),
             outputs: Outputs::new(display),
+            shm: Shm::new(display, &options.shm_formats),
+            buffers: Buffers::default(),
             compositor: CompositorState::new_v6::<State>(display),
             live_clients: Arc::default(),
         }

@@ -1,0 +1,99 @@
+//! Who reads a client's buffer, and its release once nobody does.
+//!
+//! A buffer is held by each surface whose content it is and has not been uploaded yet, by the renderer while the
+//! device reads it, and by an output that scans it out. `wl_buffer.release` goes out when the last hold ends, exactly
+//! once for each time that it was held. A buffer whose protocol object is gone keeps its holds; nobody is told.
+//!
+//! Only held buffers are in the table, so that its size is what is in flight, not what clients created.
+
+use std::collections::HashMap;
+
+use smithay::reexports::wayland_server::protocol::wl_buffer::WlBuffer;
+
+use crate::domain::buffer::BufferId;
+
+/// Who reads a buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Holder {
+    /// A surface that shows it.
+    Surface,
+    /// The renderer: [`crate::ports::renderer::BufferUse::Held`] until drained.
+    Renderer,
+    /// An output that scans it out.
+    ScanOut,
+}
+
+#[derive(Debug)]
+struct Holds {
+    buffer: WlBuffer,
+    /// One count for each [`Holder`].
+    counts: [u32; 3],
+}
+
+/// See the module's docs.
+#[derive(Debug, Default)]
+pub struct Buffers {
+    held: HashMap<BufferId, Holds>,
+    last_id: u64,
+    alive: u64,
+    releases: u64,
+}
+
+impl Buffers {
+    /// A name for a new buffer.
+    pub(super) fn create(&mut self) -> BufferId {
+        self.last_id += 1;
+        self.alive += 1;
+        BufferId(self.last_id)
+    }
+
+    /// A buffer's protocol object is gone.
+    pub(super) fn destroyed(&mut self) {
+        self.alive -= 1;
+    }
+
+    /// Protocol objects alive, wl_shm's only.
+    pub fn alive(&self) -> u64 {
+        self.alive
+    }
+
+    /// Buffers that somebody reads.
+    pub fn held(&self) -> u64 {
+        self.held.len() as u64
+    }
+
+    /// Releases sent since start.
+    pub fn releases(&self) -> u64 {
+        self.releases
+    }
+
+    /// `holder` begins to read a buffer.
+    pub(super) fn hold_first(&mut self, id: BufferId, buffer: &WlBuffer, holder: Holder) {
+        let holds = self.held.entry(id).or_insert_with(|| Holds { buffer: buffer.clone(), counts: [0; 3] });
+        holds.counts[holder as usize] += 1;
+    }
+
+    /// `holder` begins to read a buffer that somebody holds already; false where nobody does.
+    pub fn hold(&mut self, id: BufferId, holder: Holder) -> bool {
+        match self.held.get_mut(&id) {
+            Some(holds) => {
+                holds.counts[holder as usize] += 1;
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// `holder` reads it no more; the last one's end releases it. A hold that is not there is ignored.
+    pub fn end(&mut self, id: BufferId, holder: Holder) {
+        let Some(holds) = self.held.get_mut(&id) else { return };
+        let count = &mut holds.counts[holder as usize];
+        debug_assert!(*count > 0, "hold ended that was not there: {id:?} {holder:?}");
+        *count = count.saturating_sub(1);
+        if holds.counts == [0; 3] {
+            holds.buffer.release();
+            self.releases += 1;
+            self.held.remove(&id);
+        }
+    }
+}
