@@ -26,15 +26,17 @@ struct Slot {
 }
 
 impl Slot {
-    const FREE: Self = Self {
-        taken: AtomicBool::new(false),
-        start: AtomicUsize::new(0),
-        len: AtomicUsize::new(0),
-        truncated: AtomicBool::new(false),
-    };
+    const fn free() -> Self {
+        Self {
+            taken: AtomicBool::new(false),
+            start: AtomicUsize::new(0),
+            len: AtomicUsize::new(0),
+            truncated: AtomicBool::new(false),
+        }
+    }
 }
 
-static TABLE: [Slot; SLOTS] = [const { Slot::FREE }; SLOTS];
+static TABLE: [Slot; SLOTS] = [const { Slot::free() }; SLOTS];
 /// The handler's installation: what was there before, and the page size, which the handler cannot ask for.
 static BEFORE: OnceLock<Before> = OnceLock::new();
 
