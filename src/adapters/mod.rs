@@ -1,5 +1,6 @@
 //! The world: each adapter implements a port, or turns what a client or a file says into domain values.
 
 pub mod config_file;
+pub mod ipc;
 pub mod output;
 pub mod wayland;
