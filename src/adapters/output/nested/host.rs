@@ -1,0 +1,180 @@
+//! winit's event loop and the one window in it.
+//!
+//! The loop is turned by [`Host::pump`] alone and never waits. It is asked again until it has nothing more to say,
+//! since events can lie in the client library's queues with nothing left to read on the descriptor: winit's own
+//! requests, and a driver that presents through the same connection, read ahead. Deliberately absent: winit's thread
+//! that watches for such readers on Wayland (a poll with a time limit would start it); the main loop would have to
+//! wait for it at each read. Instead the output asks for a pump after each call that may have read.
+//! Next: [`super::surface`], what the swapchain is made on.
+
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
+
+use winit::application::ApplicationHandler;
+use winit::dpi::LogicalSize;
+use winit::error::OsError;
+use winit::event::WindowEvent;
+use winit::event_loop::{ActiveEventLoop, ControlFlow, EventLoop};
+use winit::platform::pump_events::{EventLoopExtPumpEvents, PumpStatus};
+use winit::platform::wayland::{EventLoopBuilderExtWayland, EventLoopExtWayland, WindowAttributesExtWayland};
+use winit::platform::x11::EventLoopBuilderExtX11;
+use winit::window::{Window, WindowId};
+
+use super::HostError;
+use super::resize::Shape;
+use crate::adapters::input::nested::{HostKind, Inside, Translator};
+use crate::domain::frame::Time;
+use crate::domain::geometry::{Scale, Size};
+
+/// Rounds of one pump; what is left then waits for the next one, which is asked for.
+const ROUNDS: usize = 16;
+
+/// What the window said since the last look, input aside.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Said {
+    /// Draw again: on Wayland, the frame asked for is wanted; on X, the content was lost.
+    pub(super) redraw: bool,
+    /// Nothing of it is seen, or something is.
+    pub(super) covered: Option<bool>,
+    /// Somebody wants it closed, or the host is gone.
+    pub(super) close: bool,
+}
+
+/// See the module's docs. Fields are dropped in order: the window before its connection.
+pub(super) struct Host {
+    window: Arc<Window>,
+    state: State,
+    events: EventLoop<()>,
+    kind: HostKind,
+    /// The connection broke: winit must not be asked again.
+    gone: bool,
+    /// The last pump ended with something left to say.
+    more: bool,
+}
+
+/// What winit calls back into, once there is a window.
+struct State {
+    window: Arc<Window>,
+    translator: Translator,
+    now: Time,
+    heard: bool,
+    said: Said,
+}
+
+/// What winit calls back into at first: windows are made from inside its loop.
+struct Opening {
+    size: Size,
+    window: Option<Result<Arc<Window>, OsError>>,
+}
+
+impl Host {
+    /// Opens a window of `size` logical pixels; input goes to what `translator` makes for that kind of host.
+    pub(super) fn open(
+        size: Size,
+        translator: impl FnOnce(HostKind) -> std::io::Result<Translator>,
+    ) -> Result<Self, HostError> {
+        let mut builder = EventLoop::builder();
+        // The loop lives wherever the compositor's does; neither window system minds.
+        EventLoopBuilderExtWayland::with_any_thread(&mut builder, true);
+        EventLoopBuilderExtX11::with_any_thread(&mut builder, true);
+        let mut events = builder.build().map_err(HostError::Connect)?;
+        events.set_control_flow(ControlFlow::Poll);
+        let kind = if events.is_wayland() { HostKind::Wayland } else { HostKind::X11 };
+        let mut opening = Opening { size, window: None };
+        if let PumpStatus::Exit(_) = events.pump_app_events(None, &mut opening) {
+            return Err(HostError::Gone);
+        }
+        let window = opening.window.ok_or(HostError::Gone)?.map_err(HostError::Window)?;
+        // The compositor draws the pointer itself.
+        window.set_cursor_visible(false);
+        let (now, said) = (Time::default(), Said::default());
+        let state = State { window: Arc::clone(&window), translator: translator(kind)?, now, heard: false, said };
+        Ok(Self { window, state, events, kind, gone: false, more: true })
+    }
+
+    pub(super) fn kind(&self) -> HostKind {
+        self.kind
+    }
+
+    pub(super) fn window(&self) -> &Arc<Window> {
+        &self.window
+    }
+
+    pub(super) fn shape(&self) -> Shape {
+        let inside = self.state.inside();
+        Shape { size_px: inside.size_px, scale: Scale::from_f64(inside.scale) }
+    }
+
+    /// The rate of the monitor that shows the window, mHz, where the host tells.
+    pub(super) fn refresh_mhz(&self) -> Option<u32> {
+        self.window.current_monitor()?.refresh_rate_millihertz()
+    }
+
+    /// Readable when there is something to pump, unless it was read ahead: see the module's docs.
+    pub(super) fn wake_fd(&self) -> Option<BorrowedFd<'_>> {
+        (!self.gone).then(|| self.events.as_fd())
+    }
+
+    /// Whether another pump is needed, whatever the descriptor says.
+    pub(super) fn more(&self) -> bool {
+        self.more
+    }
+
+    /// Reads all that is there, passes input on, and gives what else was said.
+    pub(super) fn pump(&mut self, now: Time) -> Said {
+        self.state.now = now;
+        self.more = !self.gone;
+        for _ in 0..ROUNDS {
+            if !self.more {
+                break;
+            }
+            self.state.heard = false;
+            if let PumpStatus::Exit(_) = self.events.pump_app_events(None, &mut self.state) {
+                self.gone = true;
+                self.state.said.close = true;
+            }
+            self.more = self.state.heard && !self.gone;
+        }
+        self.state.translator.finish(now);
+        std::mem::take(&mut self.state.said)
+    }
+}
+
+impl ApplicationHandler for Opening {
+    fn resumed(&mut self, events: &ActiveEventLoop) {
+        let size = LogicalSize::new(self.size.w, self.size.h);
+        let attributes = Window::default_attributes().with_title("Transom").with_inner_size(size);
+        // One field serves as the app id on Wayland and as the class on X.
+        let attributes = WindowAttributesExtWayland::with_name(attributes, "transom", "transom");
+        self.window = Some(events.create_window(attributes).map(Arc::new));
+    }
+
+    fn window_event(&mut self, _events: &ActiveEventLoop, _window: WindowId, _event: WindowEvent) {
+        // The shape is asked for later, and the first frame is coming anyway.
+    }
+}
+
+impl State {
+    fn inside(&self) -> Inside {
+        let size = self.window.inner_size();
+        let side = |pixels: u32| i32::try_from(pixels).unwrap_or(i32::MAX).max(1);
+        Inside { size_px: Size::new(side(size.width), side(size.height)), scale: self.window.scale_factor() }
+    }
+}
+
+impl ApplicationHandler for State {
+    fn resumed(&mut self, _events: &ActiveEventLoop) {}
+
+    fn window_event(&mut self, _events: &ActiveEventLoop, _window: WindowId, event: WindowEvent) {
+        self.heard = true;
+        match &event {
+            WindowEvent::RedrawRequested => self.said.redraw = true,
+            WindowEvent::Occluded(covered) => self.said.covered = Some(*covered),
+            WindowEvent::CloseRequested | WindowEvent::Destroyed => self.said.close = true,
+            _ => {
+                let inside = self.inside();
+                self.translator.translate(&event, inside, self.now);
+            }
+        }
+    }
+}
