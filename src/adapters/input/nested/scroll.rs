@@ -2,7 +2,9 @@
 //!
 //! winit counts against the direction of wl_pointer.axis, in lines for wheels and in host pixels for the rest, and
 //! does not say which device it was. Lines are a wheel, as every X device is; pixels are fingers, for only their end
-//! is told. A detent is 15 logical pixels, as libinput has it for a wheel of 15 degrees a click.
+//! is told. A detent is 15 logical pixels, as libinput has it for a wheel of 15 degrees a click. From an X device that
+//! has wheel buttons only, no axes (some VNC servers'), winit 0.30 makes a line of the press and one of the release,
+//! which cannot be told from two clicks: such wheels turn twice as far.
 
 use winit::event::{MouseScrollDelta, TouchPhase};
 
