@@ -199,7 +199,9 @@ pub trait Renderer {
     /// [`RenderError::Unsupported`], [`RenderError::Exhausted`], [`RenderError::DeviceLost`].
     fn create_offscreen(&mut self, size: Size) -> Result<TargetId, RenderError>;
 
-    /// Makes a target that presents to `window`, `size` in physical pixels.
+    /// Makes a target that presents to `window`, `size` in physical pixels (where the window system dictates the
+    /// window's own size, that: see [`Acquired::size`]). Presenting never waits for the window's host: a frame not yet
+    /// shown is replaced by the next; pacing is the output's.
     ///
     /// # Errors
     /// As [`Renderer::create_offscreen`], and [`RenderError::SurfaceLost`].
@@ -214,7 +216,8 @@ pub trait Renderer {
     /// Retires a target. Unknown ids are ignored.
     fn destroy_target(&mut self, target: TargetId);
 
-    /// Makes a target ready for the next frame without blocking longer than a frame.
+    /// Makes a target ready for the next frame without blocking longer than a frame. A target acquired and not rendered
+    /// to stays acquired: the same is returned again.
     ///
     /// # Errors
     /// [`RenderError::OutOfDate`], [`RenderError::NotReady`], [`RenderError::SurfaceLost`],

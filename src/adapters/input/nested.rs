@@ -133,11 +133,9 @@ impl Translator {
             }
             WindowEvent::CursorEntered { .. } => self.pointer.enter(tell),
             WindowEvent::CursorLeft { .. } => self.pointer.leave(tell),
-            WindowEvent::CursorMoved { position, .. } => {
-                if self.pointer.moves() {
-                    let (x, y) = fraction(position.x, position.y, inside.size_px);
-                    tell(Event::PointerPosition { output: self.output.clone(), x, y });
-                }
+            WindowEvent::CursorMoved { position, .. } if self.pointer.moves() => {
+                let (x, y) = fraction(position.x, position.y, inside.size_px);
+                tell(Event::PointerPosition { output: self.output.clone(), x, y });
             }
             WindowEvent::MouseInput { state, button, .. } => {
                 if let Some(code) = pointer::code(*button, self.host) {
