@@ -4,4 +4,5 @@ pub mod config_file;
 pub mod input;
 pub mod ipc;
 pub mod output;
+pub mod vulkan;
 pub mod wayland;
