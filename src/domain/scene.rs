@@ -168,6 +168,13 @@ impl Scene {
         self.elements.push(element);
     }
 
+    /// Puts another texture into the element at `index`, where it has one; for builders that upload last.
+    pub fn set_texture(&mut self, index: usize, uploaded: TextureId) {
+        if let Some(Element { paint: Paint::Texture { texture, .. }, .. }) = self.elements.get_mut(index) {
+            *texture = uploaded;
+        }
+    }
+
     /// Turns the list of the elements from `from` on around, for builders that meet the front first.
     pub fn reverse_from(&mut self, from: usize) {
         self.elements[from..].reverse();

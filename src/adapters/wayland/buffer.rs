@@ -1,8 +1,8 @@
 //! Who reads a client's buffer, and its release once nobody does.
 //!
 //! A buffer is held by each surface whose content it is and has not been uploaded yet, by the renderer while the
-//! device reads it, and by an output that scans it out. `wl_buffer.release` goes out when the last hold ends, exactly
-//! once for each time that it was held. A buffer whose protocol object is gone keeps its holds; nobody is told.
+//! device reads it, and by an output that scans it out. `wl_buffer.release` goes out when the last hold ends, once for
+//! each time that a surface took it. A buffer whose protocol object is gone keeps its holds; nobody is told.
 //!
 //! Only held buffers are in the table, so that its size is what is in flight, not what clients created.
 
@@ -28,6 +28,14 @@ struct Holds {
     buffer: WlBuffer,
     /// One count for each [`Holder`].
     counts: [u32; 3],
+    /// A surface took it since it was last released: the client waits for a release.
+    owed: bool,
+}
+
+impl Holds {
+    const fn is_over(&self) -> bool {
+        self.counts[0] == 0 && self.counts[1] == 0 && self.counts[2] == 0
+    }
 }
 
 /// See the module's docs.
@@ -40,11 +48,16 @@ pub struct Buffers {
 }
 
 impl Buffers {
-    /// A name for a new buffer.
-    pub(super) fn create(&mut self) -> BufferId {
+    /// A name that no other buffer has.
+    pub(super) fn name(&mut self) -> BufferId {
         self.last_id += 1;
-        self.alive += 1;
         BufferId(self.last_id)
+    }
+
+    /// A name for a client's new buffer, which counts until it is [`Buffers::destroyed`].
+    pub(super) fn create(&mut self) -> BufferId {
+        self.alive += 1;
+        self.name()
     }
 
     /// A buffer's protocol object is gone.
@@ -68,20 +81,20 @@ impl Buffers {
     }
 
     /// `holder` begins to read a buffer.
-    pub(super) fn hold_first(&mut self, id: BufferId, buffer: &WlBuffer, holder: Holder) {
-        let holds = self.held.entry(id).or_insert_with(|| Holds { buffer: buffer.clone(), counts: [0; 3] });
+    pub(super) fn hold(&mut self, id: BufferId, buffer: &WlBuffer, holder: Holder) {
+        let holds =
+            self.held.entry(id).or_insert_with(|| Holds { buffer: buffer.clone(), counts: [0; 3], owed: false });
         holds.counts[holder as usize] += 1;
+        holds.owed |= holder == Holder::Surface;
     }
 
-    /// `holder` begins to read a buffer that somebody holds already; false where nobody does.
-    pub fn hold(&mut self, id: BufferId, holder: Holder) -> bool {
-        match self.held.get_mut(&id) {
-            Some(holds) => {
-                holds.counts[holder as usize] += 1;
-                true
-            }
-            None => false,
-        }
+    /// An output begins to scan out a buffer that a scene offers; false where it was given back to its client
+    /// meanwhile and must not be read. To be ended with [`Holder::ScanOut`] once the presentation that replaces it is
+    /// on screen.
+    #[must_use]
+    pub fn hold_for_scan_out(&mut self, id: BufferId) -> bool {
+        let holds = self.held.get_mut(&id);
+        holds.map(|holds| holds.counts[Holder::ScanOut as usize] += 1).is_some()
     }
 
     /// `holder` reads it no more; the last one's end releases it. A hold that is not there is ignored.
@@ -90,10 +103,24 @@ impl Buffers {
         let count = &mut holds.counts[holder as usize];
         debug_assert!(*count > 0, "hold ended that was not there: {id:?} {holder:?}");
         *count = count.saturating_sub(1);
-        if holds.counts == [0; 3] {
-            holds.buffer.release();
-            self.releases += 1;
+        if holds.is_over() {
+            self.releases += u64::from(holds.owed);
+            if holds.owed {
+                holds.buffer.release();
+            }
             self.held.remove(&id);
         }
+    }
+
+    /// `holder` is gone and reads nothing any more.
+    pub(super) fn end_all(&mut self, holder: Holder) {
+        self.held.retain(|_, holds| {
+            holds.counts[holder as usize] = 0;
+            if holds.is_over() && holds.owed {
+                holds.buffer.release();
+                self.releases += 1;
+            }
+            !holds.is_over()
+        });
     }
 }

@@ -9,15 +9,22 @@
 //! (release once nobody reads).
 
 pub mod buffer;
+pub mod callbacks;
 pub mod client;
+mod commit;
+mod compositor;
+pub mod image;
+pub mod latch;
 pub mod output;
 pub mod pool;
+mod presence;
 pub mod server;
 pub mod shell;
 pub mod shm;
 mod sigbus;
 pub mod state;
 pub mod surface;
+pub mod upload;
 
 pub use server::Server;
 pub use state::{Event, State};

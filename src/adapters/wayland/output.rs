@@ -9,7 +9,8 @@ use smithay::reexports::wayland_server::backend::GlobalId;
 use smithay::utils::Transform as SmithayTransform;
 use smithay::wayland::output::{OutputHandler, OutputManagerState};
 
-use super::state::{Event, State};
+use super::latch::OutputLatch;
+use super::state::State;
 use crate::domain::frame::Time;
 use crate::domain::geometry::{Point, Scale};
 use crate::domain::output::{OutputId, Placement};
@@ -31,6 +32,7 @@ pub struct Entry {
     /// What smithay keeps of it.
     pub output: Output,
     global: GlobalId,
+    pub(super) latch: OutputLatch,
 }
 
 /// Every output that clients see.
@@ -62,6 +64,10 @@ impl Outputs {
         self.entries.iter().find(|entry| entry.id == id)
     }
 
+    pub(super) fn get_mut(&mut self, id: OutputId) -> Option<&mut Entry> {
+        self.entries.iter_mut().find(|entry| entry.id == id)
+    }
+
     /// The one with this name.
     pub fn by_name(&self, name: &str) -> Option<&Entry> {
         self.entries.iter().find(|entry| entry.name == name)
@@ -91,7 +97,14 @@ impl State {
         let placement = Placement { position, mode_size: info.mode.size, scale, transform };
         apply(&output, info, &placement);
         let global = output.create_global::<Self>(&self.core.display);
-        outputs.entries.push(Entry { id, name: info.name.clone(), placement, output, global });
+        outputs.entries.push(Entry {
+            id,
+            name: info.name.clone(),
+            placement,
+            output,
+            global,
+            latch: OutputLatch::default(),
+        });
         self.outputs_changed();
         id
     }
@@ -110,6 +123,8 @@ impl State {
         let outputs = &mut self.core.outputs;
         let Some(index) = outputs.entries.iter().position(|entry| entry.id == id) else { return };
         let entry = outputs.entries.remove(index);
+        self.core.leave_output(&entry);
+        let outputs = &mut self.core.outputs;
         self.core.display.disable_global::<Self>(entry.global.clone());
         outputs.lingering.push((self.core.now.plus_ns(GLOBAL_LINGERS_NS), entry.global));
         self.outputs_changed();
@@ -128,8 +143,9 @@ impl State {
     }
 
     fn outputs_changed(&mut self) {
+        self.core.prefer_all();
         self.shell_outputs_changed();
-        self.events.push(Event::RedrawAll);
+        self.redraw_all();
     }
 }
 

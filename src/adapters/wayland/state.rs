@@ -7,10 +7,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use smithay::reexports::wayland_server::DisplayHandle;
 use smithay::reexports::wayland_server::protocol::wl_surface::WlSurface;
-use smithay::reexports::wayland_server::{Client, DisplayHandle};
 use smithay::wayland::alpha_modifier::AlphaModifierState;
-use smithay::wayland::compositor::{CompositorClientState, CompositorHandler, CompositorState};
+use smithay::wayland::compositor::CompositorState;
 use smithay::wayland::content_type::ContentTypeState;
 use smithay::wayland::fractional_scale::{FractionalScaleHandler, FractionalScaleManagerState};
 use smithay::wayland::idle_inhibit::{IdleInhibitHandler, IdleInhibitManagerState};
@@ -19,13 +19,17 @@ use smithay::wayland::single_pixel_buffer::SinglePixelBufferState;
 use smithay::wayland::viewporter::ViewporterState;
 
 use super::buffer::Buffers;
-use super::client::ClientState;
+use super::compositor::Regions;
+use super::image::Images;
+use super::latch::Item;
 use super::output::Outputs;
 use super::shell::Shell;
 use super::shm::Shm;
 use super::surface::Surfaces;
+use crate::domain::buffer::TextureId;
 use crate::domain::format::Fourcc;
 use crate::domain::frame::Time;
+use crate::domain::geometry::Rect;
 use crate::domain::output::OutputId;
 
 /// What the application is asked to do. Drained by it after every dispatch.
@@ -74,7 +78,20 @@ pub struct Core {
     pub shm: Shm,
     /// Who reads which buffer.
     pub buffers: Buffers,
+    /// Pictures of our own.
+    pub images: Images,
     pub(super) compositor: CompositorState,
+    pub(super) regions: Regions,
+    /// Textures of what is gone, for the renderer to forget.
+    pub(super) garbage: Vec<TextureId>,
+    /// Some surface that nobody sees waits for a frame callback.
+    pub(super) hidden_waits: bool,
+    /// When hidden surfaces got theirs last.
+    pub(super) ticked: Time,
+    /// Reused by latches.
+    pub(super) items: Vec<Item>,
+    /// Reused by uploads.
+    pub(super) scratch: Vec<Rect>,
     live_clients: Arc<AtomicU64>,
 }
 
@@ -95,7 +112,14 @@ impl Core {
             outputs: Outputs::new(display),
             shm: Shm::new(display, &options.shm_formats),
             buffers: Buffers::default(),
+            images: Images::default(),
             compositor: CompositorState::new_v6::<State>(display),
+            regions: Regions::default(),
+            garbage: Vec::new(),
+            hidden_waits: false,
+            ticked: Time::default(),
+            items: Vec::new(),
+            scratch: Vec::new(),
             live_clients: Arc::default(),
         }
     }
@@ -117,26 +141,11 @@ impl State {
     }
 }
 
-impl CompositorHandler for State {
-    fn compositor_state(&mut self) -> &mut CompositorState {
-        &mut self.core.compositor
-    }
-
-    fn client_compositor_state<'a>(&self, client: &'a Client) -> &'a CompositorClientState {
-        // Every client of this display was made by `Server::insert_client`.
-        &client.get_data::<ClientState>().expect("client of this display without its state").compositor
-    }
-
-    fn commit(&mut self, surface: &WlSurface) {
-        self.shell_surface_committed(surface);
-    }
-
-    fn destroyed(&mut self, surface: &WlSurface) {
-        self.shell_surface_destroyed(surface);
+impl FractionalScaleHandler for State {
+    fn new_fractional_scale(&mut self, surface: WlSurface) {
+        self.core.prefer(&surface);
     }
 }
-
-impl FractionalScaleHandler for State {}
 
 impl IdleInhibitHandler for State {
     fn inhibit(&mut self, _surface: WlSurface) {}
@@ -144,7 +153,6 @@ impl IdleInhibitHandler for State {
     fn uninhibit(&mut self, _surface: WlSurface) {}
 }
 
-smithay::delegate_compositor!(State);
 smithay::delegate_viewporter!(State);
 smithay::delegate_fractional_scale!(State);
 smithay::delegate_presentation!(State);
