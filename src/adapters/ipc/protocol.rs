@@ -1,5 +1,5 @@
 //! What is said on the control socket. **Stable**: fields are added, never renamed or removed; readers ignore those
-//! they do not know. `resources/transom.1` documents it for people.
+//! they do not know. `resources/man/transom.1` documents it for people.
 //!
 //! Names are in snake case, times in nanoseconds (`_ns`), sizes in bytes (`_bytes`) or pixels.
 

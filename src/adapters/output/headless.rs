@@ -10,6 +10,7 @@ use std::os::fd::BorrowedFd;
 use crate::domain::frame::{FrameSerial, Time};
 use crate::domain::geometry::{Scale, Size};
 use crate::domain::mode::Mode;
+use crate::domain::plane::Abilities;
 use crate::ports::output::{Content, Event, Info, Output, Presented};
 use crate::ports::renderer::{Acquired, RenderError, Renderer, TargetId};
 
@@ -31,15 +32,6 @@ pub struct Headless {
     epoch: Time,
     target: Option<TargetId>,
     flip: Option<Flip>,
-}
-
-/// What a headless output can do beside compositing.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Abilities {
-    /// Shows a client's buffer as it is.
-    pub scan_out: bool,
-    /// Shows the pointer's image by itself.
-    pub cursor_plane: bool,
 }
 
 impl Headless {
