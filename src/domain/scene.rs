@@ -49,12 +49,13 @@ impl Color {
     }
 }
 
-/// How texels are read between their centres.
+/// How texels are read between their centres. Only texels that the source rectangle touches are ever read (those of
+/// [`RectF::round_out`]): at its edges they stand for their neighbours outside.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Filter {
     /// The texel whose area holds the point.
     Nearest,
-    /// Weighted between the four texels around the point, never from outside the source rectangle.
+    /// Weighted between the four texels around the point.
     #[default]
     Linear,
 }

@@ -3,4 +3,9 @@
 // Each test binary takes the part that it needs.
 #![allow(dead_code)]
 
+pub(crate) mod picture;
+pub(crate) mod pool;
+pub(crate) mod reference;
 pub(crate) mod rig;
+pub(crate) mod stage;
+pub(crate) mod texel;
