@@ -3,8 +3,10 @@
 // Each test binary takes the part that it needs.
 #![allow(dead_code)]
 
+pub(crate) mod client;
 pub(crate) mod picture;
 pub(crate) mod pool;
+pub(crate) mod recorder;
 pub(crate) mod reference;
 pub(crate) mod rig;
 pub(crate) mod stage;
