@@ -64,6 +64,8 @@ pub struct Counters {
     pub host_copy_cpu_bytes: u64,
     /// Allocations that the driver asked of the host (VkAllocationCallbacks).
     pub driver_host_allocations: u64,
+    /// What the validation layers complained about; nothing where they are off.
+    pub validation_messages: u64,
 }
 
 impl Counters {
@@ -83,6 +85,7 @@ impl Counters {
             staging_gpu_bytes: self.staging_gpu_bytes - earlier.staging_gpu_bytes,
             host_copy_cpu_bytes: self.host_copy_cpu_bytes - earlier.host_copy_cpu_bytes,
             driver_host_allocations: self.driver_host_allocations - earlier.driver_host_allocations,
+            validation_messages: self.validation_messages - earlier.validation_messages,
         }
     }
 }

@@ -96,7 +96,11 @@ fn print_stats(stats: &Stats, out: &mut dyn Write) -> io::Result<()> {
         Some(ns) => writeln!(out, "first frame       after {:.1} ms", ms(ns))?,
         None => writeln!(out, "first frame       not yet")?,
     }
+    let o = &stats.objects;
     writeln!(out, "clients           {}", stats.clients)?;
+    writeln!(out, "surfaces          {}", o.surfaces)?;
+    writeln!(out, "buffers           {}, {} being read", o.buffers, o.held_buffers)?;
+    writeln!(out, "pools             {}, {} bytes", o.pools, o.pool_bytes)?;
     writeln!(out, "descriptors       {}", stats.fds)?;
     writeln!(out, "device losses     {}", stats.device_losses)?;
     let h = &stats.holdings;
@@ -129,6 +133,9 @@ fn print_cost(c: &Cost, out: &mut dyn Write) -> io::Result<()> {
         "    descriptor writes {}, objects created {}, destroyed {}, driver allocations {}",
         c.descriptor_writes, c.objects_created, c.objects_destroyed, c.driver_host_allocations
     )?;
+    if c.validation_messages > 0 {
+        writeln!(out, "    validation messages {}", c.validation_messages)?;
+    }
     for (tier, copied) in &c.shm {
         writeln!(out, "    shm {tier}: {} bytes by the CPU, {} by the GPU", copied.cpu_bytes, copied.gpu_bytes)?;
     }

@@ -140,6 +140,8 @@ pub struct Stats {
     pub first_frame_ns: Option<u64>,
     /// Connected Wayland clients.
     pub clients: u64,
+    /// What they made and what is kept of it.
+    pub objects: Objects,
     /// Open file descriptors of the process.
     pub fds: u64,
     /// How often the device was lost and made anew.
@@ -152,6 +154,21 @@ pub struct Stats {
     pub holdings: Held,
     /// Each output.
     pub outputs: Vec<OutputStats>,
+}
+
+/// What clients made and what is kept of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Objects {
+    /// wl_surfaces.
+    pub surfaces: u64,
+    /// wl_buffers of wl_shm.
+    pub buffers: u64,
+    /// wl_buffers that are being read, the client's own object there or gone.
+    pub held_buffers: u64,
+    /// wl_shm pools, the client's own object there or gone.
+    pub pools: u64,
+    /// The pools' bytes, as their clients said.
+    pub pool_bytes: u64,
 }
 
 /// The renderer in force.
@@ -217,6 +234,8 @@ pub struct Cost {
     pub objects_destroyed: u64,
     /// Allocations that the driver asked of the host.
     pub driver_host_allocations: u64,
+    /// What the validation layers complained about; nothing where they are off.
+    pub validation_messages: u64,
     /// Bytes of wl_shm content copied, by tier.
     pub shm: BTreeMap<String, Copied>,
 }
@@ -265,6 +284,7 @@ impl From<&Counters> for Cost {
             objects_created: c.objects_created,
             objects_destroyed: c.objects_destroyed,
             driver_host_allocations: c.driver_host_allocations,
+            validation_messages: c.validation_messages,
             shm: [("staging".to_owned(), staging), ("host-copy".to_owned(), host_copy)].into(),
         }
     }
