@@ -14,6 +14,8 @@ mod instance;
 mod memory;
 mod options;
 mod owned;
+mod surface;
+mod swapchain;
 
 mod descriptor {
     /// Textures in one array.
