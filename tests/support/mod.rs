@@ -4,8 +4,10 @@
 #![allow(dead_code)]
 
 pub(crate) mod client;
+pub(crate) mod compositor;
 pub(crate) mod picture;
 pub(crate) mod pool;
+pub(crate) mod process;
 pub(crate) mod recorder;
 pub(crate) mod reference;
 pub(crate) mod rig;
