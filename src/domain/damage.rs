@@ -37,6 +37,9 @@ const PAST: usize = MAX_AGE as usize - 1;
 /// Rectangles of what is not hidden, past which opaque elements hide nothing.
 const MAX_OPEN: usize = 128;
 
+/// Pieces of one rectangle that are not hidden, past which their hull counts.
+const MAX_PIECES: usize = 8;
+
 /// What became of an element of the new scene.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
@@ -100,6 +103,7 @@ impl Tracker {
         self.find_restacked(scene);
         self.collect_new(scene);
         self.collect_old();
+        simplify(&mut self.fresh, Rect::from_size(scene.size()));
     }
 
     /// Whether the scene compared last looks otherwise than the screen.
@@ -260,14 +264,21 @@ fn looks_alike(a: &Element, b: &Element) -> bool {
     a.paint == b.paint && a.dst == b.dst && a.alpha == b.alpha
 }
 
-/// Adds to `damage` what of `rects` is in `open`.
+/// Adds to `damage` what of `rects` is in `open`, the hull of it where it is in many pieces: a little too much is
+/// cheaper than many small rectangles. It is let grow to twice what is wanted, so that simplifying is seldom.
 fn collect(damage: &mut Region, open: &Region, rects: &[Rect], all: Rect) {
-    for &rect in rects {
-        for both in open.rects().iter().filter_map(|o| o.intersection(rect)) {
-            damage.add(both);
-            if damage.rects().len() > MAX_RECTS {
-                simplify(damage, all);
-            }
+    for rect in rects.iter().filter_map(|rect| rect.intersection(all)) {
+        if damage.contains_rect(rect) {
+            continue;
+        }
+        let seen = || open.rects().iter().filter_map(|o| o.intersection(rect));
+        if seen().nth(MAX_PIECES).is_some() {
+            damage.add(seen().fold(Rect::default(), Rect::hull));
+        } else {
+            seen().for_each(|piece| damage.add(piece));
+        }
+        if damage.rects().len() > 2 * MAX_RECTS {
+            simplify(damage, all);
         }
     }
 }

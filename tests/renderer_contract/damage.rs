@@ -24,7 +24,7 @@ fn cover(color_of: [u8; 3]) -> Scene {
 }
 
 fn with_target(renderer: &mut dyn Renderer, test: impl FnOnce(&mut dyn Renderer, TargetId)) {
-    let target = renderer.create_offscreen(SIZE).unwrap();
+    let target = renderer.create_offscreen(SIZE).expect("a target");
     test(renderer, target);
     renderer.destroy_target(target);
 }

@@ -181,7 +181,7 @@ impl<'a> Player<'a> {
             holds.import(renderer, &buffer)
         };
         let textures = sheets.iter().map(import).collect();
-        let targets = (0..targets).map(|_| renderer.create_offscreen(OUTPUT).unwrap()).collect();
+        let targets = (0..targets).map(|_| renderer.create_offscreen(OUTPUT).expect("a target")).collect();
         Self { renderer, holds, textures, targets }
     }
 

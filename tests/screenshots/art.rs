@@ -62,7 +62,7 @@ pub(crate) fn window(u: f64, v: f64) -> Rgba {
     let knob = |at: f64| (u - at).abs() < 0.035 && (v - 0.08).abs() < 0.045;
     let line = (v * 12.0) as i32;
     let length = 0.35 + f64::from(line * 37 % 11) / 20.0;
-    let text = line >= 3 && line < 11 && v * 12.0 % 1.0 < 0.5 && within(u, 0.08, 0.08 + length);
+    let text = (3..11).contains(&line) && v * 12.0 % 1.0 < 0.5 && within(u, 0.08, 0.08 + length);
     match () {
         () if knob(0.07) => opaque(0.9, 0.3, 0.25),
         () if knob(0.17) => opaque(0.95, 0.75, 0.2),
