@@ -8,7 +8,7 @@ use transom::domain::damage::Tracker;
 use transom::domain::geometry::{RectF, Size};
 use transom::domain::scene::{Color, ElementId, Paint, Role};
 use transom::ports::renderer::ImportError;
-use wayland_client::protocol::{wl_shm, wl_surface};
+use wayland_client::protocol::wl_shm;
 
 use crate::support::recorder::Recorder;
 use crate::{BLUE, GREEN, RED, Stage, put};

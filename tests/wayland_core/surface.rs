@@ -118,6 +118,75 @@ fn synchronised_subsurface_shows_its_content_with_its_parents_surface_commit() {
 }
 
 #[test]
+fn parents_surface_commit_takes_no_state_that_the_child_has_not_committed() {
+    let (mut stage, mut client) = Stage::new();
+    let (parent, child) = (client.surface(), client.surface());
+    let subcompositor = client.bind::<wl_subcompositor::WlSubcompositor>();
+    subcompositor.get_subsurface(&child, &parent, &client.handle, ());
+    put(&child, &client.buffer(4, 4, RED));
+    put(&parent, &client.buffer(64, 64, BLUE));
+    client.roundtrip(&mut stage.host);
+    stage.show(&parent);
+    stage.frame();
+    let pending = client.frame(&child);
+    child.attach(Some(&client.buffer(8, 8, GREEN)), 0, 0);
+    child.set_buffer_scale(2);
+    child.damage_buffer(0, 0, 8, 8);
+    parent.commit();
+    client.roundtrip(&mut stage.host);
+    stage.frame();
+    assert_eq!((stage.pixel(), stage.scene.elements()[1].dst), (RED, Rect::new(0, 0, 4, 4)));
+    child.commit();
+    parent.commit();
+    client.roundtrip(&mut stage.host);
+    stage.frame();
+    stage.host.server.state.frame_done(stage.output, stage.host.now);
+    client.roundtrip(&mut stage.host);
+    assert_eq!((stage.pixel(), stage.scene.elements()[1].dst), (GREEN, Rect::new(0, 0, 4, 4)));
+    assert!(client.is_done(pending));
+}
+
+#[test]
+fn subsurface_made_desynchronised_shows_what_it_committed_before() {
+    let (mut stage, mut client) = Stage::new();
+    let (parent, child) = (client.surface(), client.surface());
+    let subcompositor = client.bind::<wl_subcompositor::WlSubcompositor>();
+    let role = subcompositor.get_subsurface(&child, &parent, &client.handle, ());
+    put(&child, &client.buffer(4, 4, RED));
+    put(&parent, &client.buffer(64, 64, BLUE));
+    client.roundtrip(&mut stage.host);
+    stage.show(&parent);
+    stage.frame();
+    put(&child, &client.buffer(4, 4, GREEN));
+    child.attach(Some(&client.buffer(4, 4, BLUE)), 0, 0);
+    role.set_desync();
+    client.roundtrip(&mut stage.host);
+    stage.frame();
+    assert_eq!(stage.pixel(), GREEN, "what it committed, not what is pending");
+    child.damage_buffer(0, 0, 4, 4);
+    child.commit();
+    client.roundtrip(&mut stage.host);
+    stage.frame();
+    assert_eq!(stage.pixel(), BLUE);
+}
+
+#[test]
+fn surface_commits_without_end_that_wait_for_a_parent_are_an_error() {
+    let mut host = Host::new();
+    let mut client = host.connect();
+    let (parent, child) = (client.surface(), client.surface());
+    let subcompositor = client.bind::<wl_subcompositor::WlSubcompositor>();
+    subcompositor.get_subsurface(&child, &parent, &client.handle, ());
+    for i in 0..10_000 {
+        child.commit();
+        if i % 1000 == 0 {
+            client.exchange(&mut host);
+        }
+    }
+    assert_eq!(client.expect_error(&mut host).0, "wl_surface");
+}
+
+#[test]
 fn subsurfaces_nested_too_deep_are_an_error_and_no_overflow() {
     let mut host = Host::new();
     let mut client = host.connect();

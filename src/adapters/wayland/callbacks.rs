@@ -42,7 +42,8 @@ impl Waiting {
         }
     }
 
-    fn discard(&mut self) {
+    /// Nothing of it will be seen.
+    pub(super) fn discard(&mut self) {
         self.list.drain(..).for_each(|feedback| feedback.callback.discarded());
     }
 }

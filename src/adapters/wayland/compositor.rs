@@ -1,29 +1,27 @@
-//! wl_compositor and wl_subcompositor: smithay's, behind a door that keeps out what would hurt it.
+//! wl_compositor: smithay's, behind a door that keeps out what would hurt it.
 //!
 //! smithay's handlers trust clients in places: rectangles of negative size trip its assertions, lists of damage,
-//! region parts and cached surface commits grow without bound, its walks over sub-surfaces recurse. Every request
-//! passes through here first: what is harmless is dropped or merged, what is absurd is a protocol error. The applied
-//! state then goes to [`super::commit`].
+//! region parts and cached surface commits grow without bound. Every request passes through here first: what is
+//! harmless is dropped or merged, what is absurd is a protocol error. The applied state then goes to
+//! [`super::commit`]. Next: [`super::subsurface`], the same for wl_subcompositor.
 
 use smithay::reexports::wayland_server::backend::ClientId;
 use smithay::reexports::wayland_server::protocol::wl_callback::WlCallback;
 use smithay::reexports::wayland_server::protocol::wl_compositor::WlCompositor;
 use smithay::reexports::wayland_server::protocol::wl_region::{self, WlRegion};
-use smithay::reexports::wayland_server::protocol::wl_subcompositor::{self, WlSubcompositor};
-use smithay::reexports::wayland_server::protocol::wl_subsurface::{self, WlSubsurface};
 use smithay::reexports::wayland_server::protocol::wl_surface::{self, WlSurface};
 use smithay::reexports::wayland_server::{
     Client, DataInit, Dispatch, DisplayHandle, Resource, delegate_dispatch, delegate_global_dispatch,
 };
 use smithay::utils::Rectangle;
 use smithay::wayland::compositor::{
-    CompositorClientState, CompositorHandler, CompositorState, Damage, RegionUserData, SubsurfaceUserData,
-    SurfaceAttributes, SurfaceUserData, get_children, get_parent, is_sync_subsurface, with_states,
+    CompositorClientState, CompositorHandler, CompositorState, Damage, RegionUserData, SurfaceAttributes,
+    SurfaceUserData, with_states,
 };
 
 use super::client::ClientState;
 use super::state::State;
-use super::surface::{MAX_DEPTH, key_of};
+use super::subsurface::Committed;
 use crate::domain::geometry::Rect;
 
 /// Damage rectangles of each kind that one surface commit may have before they are merged.
@@ -36,10 +34,6 @@ const MAX_REGION: usize = 2048;
 const MAX_CACHED_COMMITS: u32 = 4096;
 /// wl_display.error.no_memory, for want of an error of the interface's own.
 const NO_MEMORY: u32 = 2;
-
-/// How many surface commits wait for the parent's; in smithay's data of a surface.
-#[derive(Debug, Default)]
-pub(super) struct CachedCommits(std::sync::atomic::AtomicU32);
 
 impl Dispatch<WlSurface, SurfaceUserData> for State {
     fn request(
@@ -62,10 +56,11 @@ impl Dispatch<WlSurface, SurfaceUserData> for State {
             wl_surface::Request::Frame { .. } if pending_callbacks(surface) >= MAX_CALLBACKS => {
                 return surface.post_error(NO_MEMORY, "too many frame callbacks in one surface commit");
             }
-            wl_surface::Request::Commit
-                if is_sync_subsurface(surface) && count_cached(surface) > MAX_CACHED_COMMITS =>
-            {
-                return surface.post_error(NO_MEMORY, "too many surface commits wait for the parent's");
+            wl_surface::Request::Commit => {
+                if Committed::note(surface) > MAX_CACHED_COMMITS {
+                    return surface.post_error(NO_MEMORY, "too many surface commits wait for the parent's");
+                }
+                return state.commit_through(client, surface, data, display, init);
             }
             _ => {}
         }
@@ -79,13 +74,6 @@ impl Dispatch<WlSurface, SurfaceUserData> for State {
 
 fn pending_callbacks(surface: &WlSurface) -> usize {
     with_states(surface, |states| states.cached_state.get::<SurfaceAttributes>().pending().frame_callbacks.len())
-}
-
-fn count_cached(surface: &WlSurface) -> u32 {
-    with_states(surface, |states| {
-        let cached = states.data_map.get_or_insert_threadsafe(CachedCommits::default);
-        cached.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed)
-    })
 }
 
 /// Makes room for one more rectangle: past the bound, the hull of each kind takes the place of the list.
@@ -137,79 +125,6 @@ impl Dispatch<WlRegion, RegionUserData> for State {
     }
 }
 
-impl Dispatch<WlSubcompositor, ()> for State {
-    fn request(
-        state: &mut Self,
-        client: &Client,
-        subcompositor: &WlSubcompositor,
-        request: wl_subcompositor::Request,
-        data: &(),
-        display: &DisplayHandle,
-        init: &mut DataInit<'_, Self>,
-    ) {
-        if let wl_subcompositor::Request::GetSubsurface { surface, parent, .. } = &request {
-            if depth(parent) + 1 + height(surface) > MAX_DEPTH {
-                let message = format!("sub-surfaces nest deeper than {MAX_DEPTH}");
-                return subcompositor.post_error(wl_subcompositor::Error::BadSurface, message);
-            }
-        }
-        <CompositorState as Dispatch<_, _, Self>>::request(state, client, subcompositor, request, data, display, init);
-    }
-}
-
-/// Parents above a surface.
-fn depth(surface: &WlSurface) -> usize {
-    std::iter::successors(get_parent(surface), get_parent).take(MAX_DEPTH + 1).count()
-}
-
-/// Levels of sub-surfaces beneath a surface.
-fn height(surface: &WlSurface) -> usize {
-    let mut level = get_children(surface);
-    let mut height = 0;
-    while !level.is_empty() && height <= MAX_DEPTH {
-        height += 1;
-        level = level.iter().flat_map(get_children).collect();
-    }
-    height
-}
-
-impl Dispatch<WlSubsurface, SubsurfaceUserData> for State {
-    fn request(
-        state: &mut Self,
-        client: &Client,
-        subsurface: &WlSubsurface,
-        request: wl_subsurface::Request,
-        data: &SubsurfaceUserData,
-        display: &DisplayHandle,
-        init: &mut DataInit<'_, Self>,
-    ) {
-        if let wl_subsurface::Request::PlaceAbove { sibling } | wl_subsurface::Request::PlaceBelow { sibling } =
-            &request
-        {
-            // smithay would take a surface for its own sibling and look it up after taking it out.
-            if get_parent(data.surface()).is_none() {
-                return; // Its parent is gone: nothing to be placed in.
-            }
-            if sibling == data.surface() {
-                let message = "not a sibling or the parent";
-                return subsurface.post_error(wl_subsurface::Error::BadSurface, message);
-            }
-        }
-        <CompositorState as Dispatch<_, _, Self>>::request(state, client, subsurface, request, data, display, init);
-    }
-
-    fn destroyed(state: &mut Self, client: ClientId, subsurface: &WlSubsurface, data: &SubsurfaceUserData) {
-        if let Some(key) = with_states(data.surface(), key_of) {
-            // It is unmapped at once.
-            state.redraw_surface(key);
-            if let Some(surface) = state.core.surfaces.get_mut(key) {
-                surface.parent = None;
-            }
-        }
-        <CompositorState as Dispatch<_, _, Self>>::destroyed(state, client, subsurface, data);
-    }
-}
-
 impl CompositorHandler for State {
     fn compositor_state(&mut self) -> &mut CompositorState {
         &mut self.core.compositor
@@ -227,11 +142,7 @@ impl CompositorHandler for State {
     }
 
     fn commit(&mut self, surface: &WlSurface) {
-        with_states(surface, |states| {
-            if let Some(cached) = states.data_map.get::<CachedCommits>() {
-                cached.0.store(0, std::sync::atomic::Ordering::Relaxed);
-            }
-        });
+        with_states(surface, Committed::applied);
         self.surface_committed(surface);
     }
 
@@ -241,7 +152,6 @@ impl CompositorHandler for State {
 }
 
 delegate_global_dispatch!(State: [WlCompositor: ()] => CompositorState);
-delegate_global_dispatch!(State: [WlSubcompositor: ()] => CompositorState);
 delegate_dispatch!(State: [WlCompositor: ()] => CompositorState);
 delegate_dispatch!(State: [WlCallback: ()] => CompositorState);
 

@@ -85,6 +85,8 @@ pub(super) struct OutputLatch {
     /// What the elements with textures are made from, by their place in the scene once that is turned around.
     pub(super) sources: Vec<(usize, Source)>,
     pub(super) waiting: Waiting,
+    /// Some surface that it met is seen nowhere and waits for a frame callback.
+    hidden_waits: bool,
     cover: Region,
     walk: Walk,
 }
@@ -120,6 +122,7 @@ impl Core {
         let mut latch = pass.finish();
         self.settle_presence(output, latch.serial, &latch.entered, &latch.before);
         latch.entered.clear();
+        self.hidden_waits |= std::mem::take(&mut latch.hidden_waits);
         if let Some(entry) = self.outputs.get_mut(output) {
             entry.latch = latch;
         }
@@ -176,6 +179,7 @@ impl Pass<'_> {
         }
         self.latch.shown.push(step.key);
         if !visible {
+            self.latch.hidden_waits |= !surface.is_visible() && !surface.callbacks.is_empty();
             return;
         }
         if surface.pacing_output() == Some(self.output) {

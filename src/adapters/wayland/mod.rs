@@ -23,6 +23,7 @@ pub mod shell;
 pub mod shm;
 mod sigbus;
 pub mod state;
+mod subsurface;
 pub mod surface;
 pub mod upload;
 

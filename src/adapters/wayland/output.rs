@@ -122,7 +122,8 @@ impl State {
     pub fn remove_output(&mut self, id: OutputId) {
         let outputs = &mut self.core.outputs;
         let Some(index) = outputs.entries.iter().position(|entry| entry.id == id) else { return };
-        let entry = outputs.entries.remove(index);
+        let mut entry = outputs.entries.remove(index);
+        entry.latch.waiting.discard();
         self.core.leave_output(&entry);
         let outputs = &mut self.core.outputs;
         self.core.display.disable_global::<Self>(entry.global.clone());

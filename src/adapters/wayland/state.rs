@@ -128,6 +128,11 @@ impl Core {
         self.live_clients.clone()
     }
 
+    /// Whether some surface that is seen wants the outputs to stay on (idle-inhibit).
+    pub fn is_idle_inhibited(&self) -> bool {
+        self.surfaces.iter().any(|(_, surface)| surface.inhibitors > 0 && surface.is_visible())
+    }
+
     /// Connections alive.
     pub fn client_count(&self) -> u64 {
         self.live_clients.load(Ordering::Relaxed)
@@ -148,9 +153,17 @@ impl FractionalScaleHandler for State {
 }
 
 impl IdleInhibitHandler for State {
-    fn inhibit(&mut self, _surface: WlSurface) {}
+    fn inhibit(&mut self, surface: WlSurface) {
+        if let Some(surface) = self.core.surfaces.key(&surface).and_then(|key| self.core.surfaces.get_mut(key)) {
+            surface.inhibitors = surface.inhibitors.saturating_add(1);
+        }
+    }
 
-    fn uninhibit(&mut self, _surface: WlSurface) {}
+    fn uninhibit(&mut self, surface: WlSurface) {
+        if let Some(surface) = self.core.surfaces.key(&surface).and_then(|key| self.core.surfaces.get_mut(key)) {
+            surface.inhibitors = surface.inhibitors.saturating_sub(1);
+        }
+    }
 }
 
 smithay::delegate_viewporter!(State);

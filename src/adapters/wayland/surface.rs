@@ -108,6 +108,8 @@ pub struct Surface {
     offset: Point,
     /// The client said what kind of content it is (wp_content_type): 0 none, 1 photo, 2 video, 3 game.
     pub content_type: u32,
+    /// Its inhibitors of idleness (zwp_idle_inhibitor).
+    pub(super) inhibitors: u32,
     /// The outputs it overlaps.
     pub on: Vec<Presence>,
     pub(super) shape: Shape,
@@ -135,6 +137,7 @@ impl Surface {
             input: None,
             offset: Point::default(),
             content_type: 0,
+            inhibitors: 0,
             on: Vec::new(),
             shape: Shape::default(),
             history: History::new(),
