@@ -308,6 +308,9 @@ impl Window {
             }
         }
         self.size = size;
+        if answered && self.mode() == Mode::Floating && !self.is_resizing() {
+            self.asked = size; // what the client settled for is what it is told from now on
+        }
     }
 
     /// Puts a floating window's top left corner somewhere; others only remember it for later.

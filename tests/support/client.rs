@@ -102,6 +102,8 @@ pub(crate) struct Events {
     pub(crate) preferred_scale: HashMap<ObjectId, i32>,
     /// wp_fractional_scale_v1's last word, by its own id.
     pub(crate) fractional: HashMap<ObjectId, u32>,
+    /// Of the shell and the seat.
+    pub(crate) desk: super::desk::Desk,
 }
 
 /// A connection and what came over it.

@@ -5,6 +5,7 @@
 
 pub(crate) mod client;
 pub(crate) mod compositor;
+pub(crate) mod desk;
 pub(crate) mod picture;
 pub(crate) mod pool;
 pub(crate) mod process;

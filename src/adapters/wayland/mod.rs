@@ -1,7 +1,7 @@
 //! Wayland: what clients say and what they are told.
 //!
-//! [`server`] owns the display and its sockets; [`state`] is smithay's dispatch type, in two parts: [`state::Core`] for
-//! surfaces, buffers and outputs, [`shell`] for windows, seats and input. Neither knows the renderer or an output's
+//! [`server`] owns the display and its sockets; [`state`] is smithay's dispatch type, in three parts: [`state::Core`] for
+//! surfaces, buffers and outputs, [`shell`] for windows, [`seat`] for input. None knows the renderer or an output's
 //! backend: both are lent at latch. What the application must do about it comes out of [`state::Event`]s.
 //!
 //! The walk of a client's pixels: `shm` (pool and buffer, checked) → `surface` (surface commit) → `latch`
@@ -18,6 +18,7 @@ pub mod latch;
 pub mod output;
 pub mod pool;
 mod presence;
+pub mod seat;
 pub mod server;
 pub mod shell;
 pub mod shm;

@@ -104,6 +104,7 @@ impl Server {
     pub fn dispatch(&mut self, now: Time) -> io::Result<()> {
         self.state.core.now = now;
         self.display.dispatch_clients(&mut self.state)?;
+        self.state.settle();
         Ok(())
     }
 

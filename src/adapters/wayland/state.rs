@@ -1,7 +1,7 @@
 //! The dispatch type of every protocol: what clients' requests read and change.
 //!
-//! In two parts, each the only writer of its own: [`Core`] (surfaces, buffers, outputs) and
-//! [`Shell`](super::shell::Shell) (windows, seats, input). Requests are answered inside their handlers; what the
+//! In three parts, each the only writer of its own: [`Core`] (surfaces, buffers, outputs), [`Shell`] (windows, panels,
+//! popups) and [`Seat`] (input). Requests are answered inside their handlers; what the
 //! application must do about them is pushed onto [`State::events`], whose storage is reused.
 
 use std::sync::Arc;
@@ -23,6 +23,7 @@ use super::compositor::Regions;
 use super::image::Images;
 use super::latch::Item;
 use super::output::Outputs;
+use super::seat::Seat;
 use super::shell::Shell;
 use super::shm::Shm;
 use super::surface::Surfaces;
@@ -41,6 +42,8 @@ pub enum Event {
     RedrawAll,
     /// Start a program, by its command line.
     Spawn(Vec<String>),
+    /// Read the configuration again.
+    Reload,
     /// Leave.
     Quit,
 }
@@ -57,8 +60,10 @@ pub struct Options {
 pub struct State {
     /// Surfaces, buffers, outputs.
     pub core: Core,
-    /// Windows, seats, input.
+    /// Windows, panels, popups.
     pub shell: Shell,
+    /// Keyboard, pointer, touch.
+    pub seat: Seat,
     /// What the application is asked to do, oldest first.
     pub events: Vec<Event>,
 }
@@ -142,7 +147,8 @@ impl Core {
 impl State {
     /// Announces every global on `display`.
     pub(super) fn new(display: &DisplayHandle, options: Options) -> Self {
-        Self { core: Core::new(display, &options), shell: Shell::new(display), events: Vec::new() }
+        let core = Core::new(display, &options);
+        Self { core, shell: Shell::new(display), seat: Seat::new(display), events: Vec::new() }
     }
 }
 

@@ -48,6 +48,23 @@ impl Desktop {
         self.settle();
     }
 
+    /// Maximises a window, or gives it its floating place back if that was asked before.
+    pub fn toggle_maximised(&mut self, id: WindowId) {
+        let Some(window) = self.window(id) else { return };
+        let on = match window.mode() {
+            Mode::Floating => true,
+            Mode::Maximised => false,
+            Mode::Fullscreen => !window.maximised_beneath,
+        };
+        self.set_maximised(id, on);
+    }
+
+    /// Makes a window fullscreen, or ends that if it was asked before.
+    pub fn toggle_fullscreen(&mut self, id: WindowId) {
+        let on = self.window(id).is_some_and(|window| window.mode() != Mode::Fullscreen);
+        self.set_fullscreen(id, on, None);
+    }
+
     /// Puts a window and its descendants away, or brings its whole family back.
     pub fn set_minimised(&mut self, id: WindowId, on: bool) {
         let mut related: HashSet<_> = self.ancestors(id).filter(|_| !on).collect();

@@ -25,6 +25,15 @@ impl Desktop {
         self.settle();
     }
 
+    /// Focuses a shown window where it is, without bringing it to the front.
+    pub fn focus_only(&mut self, id: WindowId) {
+        if self.focus != Some(id) && self.window(id).is_some_and(|w| self.is_shown(w)) {
+            self.end_cycle();
+            self.focus(id);
+            self.check_invariants();
+        }
+    }
+
     /// Takes the focus from every window.
     pub fn unfocus(&mut self) {
         self.end_cycle();
