@@ -1,7 +1,7 @@
 //! Shared by the integration tests.
 
-// Each test binary takes the part that it needs.
-#![allow(dead_code)]
+#![allow(dead_code, reason = "each test binary takes the part that it needs")]
+#![allow(clippy::unwrap_used, reason = "clippy.toml's permission for tests covers marked functions alone")]
 
 pub(crate) mod client;
 pub(crate) mod compositor;
