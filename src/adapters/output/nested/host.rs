@@ -11,7 +11,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 
 use winit::application::ApplicationHandler;
-use winit::dpi::LogicalSize;
+use winit::dpi::{LogicalSize, PhysicalSize};
 use winit::error::OsError;
 use winit::event::WindowEvent;
 use winit::event_loop::{ActiveEventLoop, ControlFlow, EventLoop};
@@ -55,6 +55,8 @@ pub(super) struct Host {
 /// What winit calls back into, once there is a window.
 struct State {
     window: Arc<Window>,
+    /// By its events: asking for it is a round trip on X.
+    size_px: Size,
     translator: Translator,
     now: Time,
     heard: bool,
@@ -88,7 +90,9 @@ impl Host {
         // The compositor draws the pointer itself.
         window.set_cursor_visible(false);
         let (now, said) = (Time::default(), Said::default());
-        let state = State { window: Arc::clone(&window), translator: translator(kind)?, now, heard: false, said };
+        let size_px = pixels(window.inner_size());
+        let translator = translator(kind)?;
+        let state = State { window: Arc::clone(&window), size_px, translator, now, heard: false, said };
         Ok(Self { window, state, events, kind, gone: false, more: true })
     }
 
@@ -154,11 +158,15 @@ impl ApplicationHandler for Opening {
     }
 }
 
+/// Each side at least one.
+fn pixels(size: PhysicalSize<u32>) -> Size {
+    let side = |pixels: u32| i32::try_from(pixels).unwrap_or(i32::MAX).max(1);
+    Size::new(side(size.width), side(size.height))
+}
+
 impl State {
     fn inside(&self) -> Inside {
-        let size = self.window.inner_size();
-        let side = |pixels: u32| i32::try_from(pixels).unwrap_or(i32::MAX).max(1);
-        Inside { size_px: Size::new(side(size.width), side(size.height)), scale: self.window.scale_factor() }
+        Inside { size_px: self.size_px, scale: self.window.scale_factor() }
     }
 }
 
@@ -169,6 +177,7 @@ impl ApplicationHandler for State {
         self.heard = true;
         match &event {
             WindowEvent::RedrawRequested => self.said.redraw = true,
+            WindowEvent::Resized(size) => self.size_px = pixels(*size),
             WindowEvent::Occluded(covered) => self.said.covered = Some(*covered),
             WindowEvent::CloseRequested | WindowEvent::Destroyed => self.said.close = true,
             _ => {

@@ -28,12 +28,14 @@ pub(super) struct Resize {
     latest: Shape,
     /// Since when the two differ, and when `latest` last changed.
     changing: Option<(Time, Time)>,
+    /// The next difference is told at once.
+    hurried: bool,
 }
 
 impl Resize {
     /// `shape` counts as told.
     pub(super) fn new(shape: Shape) -> Self {
-        Self { told: shape, latest: shape, changing: None }
+        Self { told: shape, latest: shape, changing: None, hurried: false }
     }
 
     /// The window has this shape now.
@@ -47,22 +49,22 @@ impl Resize {
 
     /// When [`Resize::take`] has something to say.
     pub(super) fn due(&self) -> Option<Time> {
-        self.changing.map(|(since, last)| last.plus_ns(REST_NS).min(since.plus_ns(LIMIT_NS)))
+        let (since, last) = self.changing?;
+        Some(if self.hurried { since } else { last.plus_ns(REST_NS).min(since.plus_ns(LIMIT_NS)) })
     }
 
     /// The shape to tell, if it is time.
     pub(super) fn take(&mut self, now: Time) -> Option<Shape> {
         self.due().filter(|due| *due <= now)?;
         self.changing = None;
+        self.hurried = false;
         self.told = self.latest;
         Some(self.told)
     }
 
-    /// The old shape serves no longer: what differs is due at once.
+    /// The shape told serves no longer: the next is to be told at once, also where it is not known yet.
     pub(super) fn hurry(&mut self) {
-        if let Some(changing) = &mut self.changing {
-            *changing = (Time::default(), Time::default());
-        }
+        self.hurried = true;
     }
 }
 
@@ -113,13 +115,16 @@ mod tests {
     }
 
     #[test]
-    fn size_hurried_is_told_at_once() {
+    fn size_hurried_is_told_at_once_and_the_next_rests_again() {
         let mut resize = Resize::new(shape(1));
         resize.hurry();
         assert_eq!(resize.take(at(9)), None, "nothing differs");
         resize.set(shape(2), at(10));
-        resize.hurry();
         assert_eq!(resize.take(at(10)), Some(shape(2)));
+        resize.set(shape(3), at(20));
+        assert_eq!(resize.take(at(20)), None);
+        resize.hurry();
+        assert_eq!(resize.take(at(20)), Some(shape(3)));
     }
 
     #[test]
