@@ -103,7 +103,7 @@ impl Tracker {
         self.find_restacked(scene);
         self.collect_new(scene);
         self.collect_old();
-        simplify(&mut self.fresh, Rect::from_size(scene.size()));
+        self.fresh.limit(MAX_RECTS);
     }
 
     /// Whether the scene compared last looks otherwise than the screen.
@@ -126,7 +126,7 @@ impl Tracker {
             self.aged.add_region(&self.past[(self.newest + PAST - i) % PAST]);
         }
         self.aged.intersect(all);
-        simplify(&mut self.aged, all);
+        self.aged.limit(MAX_RECTS);
         &self.aged
     }
 
@@ -138,7 +138,7 @@ impl Tracker {
         self.newest = (self.newest + 1) % PAST;
         self.past[self.newest].copy_from(&self.fresh);
         self.past[self.newest].add_region(&self.carried);
-        simplify(&mut self.past[self.newest], Rect::from_size(scene.size()));
+        self.past[self.newest].limit(MAX_RECTS);
         self.frames = (self.frames + 1).min(PAST);
         self.carried.clear();
         self.show(scene);
@@ -150,7 +150,7 @@ impl Tracker {
             self.frames = 0;
         }
         self.carried.add_region(&self.fresh);
-        simplify(&mut self.carried, Rect::from_size(scene.size()));
+        self.carried.limit(MAX_RECTS);
         self.show(scene);
     }
 
@@ -265,7 +265,7 @@ fn looks_alike(a: &Element, b: &Element) -> bool {
 }
 
 /// Adds to `damage` what of `rects` is in `open`, the hull of it where it is in many pieces: a little too much is
-/// cheaper than many small rectangles. It is let grow to twice what is wanted, so that simplifying is seldom.
+/// cheaper than many small rectangles.
 fn collect(damage: &mut Region, open: &Region, rects: &[Rect], all: Rect) {
     for rect in rects.iter().filter_map(|rect| rect.intersection(all)) {
         if damage.contains_rect(rect) {
@@ -277,9 +277,7 @@ fn collect(damage: &mut Region, open: &Region, rects: &[Rect], all: Rect) {
         } else {
             seen().for_each(|piece| damage.add(piece));
         }
-        if damage.rects().len() > 2 * MAX_RECTS {
-            simplify(damage, all);
-        }
+        damage.limit(2 * MAX_RECTS);
     }
 }
 
@@ -290,50 +288,6 @@ fn hide(open: &mut Region, opaque: &[Rect]) {
             return;
         }
         open.subtract(rect);
-    }
-}
-
-/// Brings a region down to [`MAX_RECTS`] rectangles that cover it: one for each cell of a grid over its bounds that
-/// holds the centre of any, joined where they overlap.
-fn simplify(region: &mut Region, all: Rect) {
-    if region.rects().len() <= MAX_RECTS {
-        return;
-    }
-    const COLUMNS: i64 = 4;
-    const ROWS: i64 = MAX_RECTS as i64 / COLUMNS;
-    let bounds = region.bounds();
-    let cell = |rect: &Rect| {
-        let x = i64::from(rect.x) + i64::from(rect.w) / 2 - i64::from(bounds.x);
-        let y = i64::from(rect.y) + i64::from(rect.h) / 2 - i64::from(bounds.y);
-        let column = (x * COLUMNS / i64::from(bounds.w)).clamp(0, COLUMNS - 1);
-        let row = (y * ROWS / i64::from(bounds.h)).clamp(0, ROWS - 1);
-        (row * COLUMNS + column) as usize
-    };
-    let mut cells = [Rect::default(); MAX_RECTS];
-    for rect in region.rects() {
-        let i = cell(rect);
-        cells[i] = cells[i].hull(*rect);
-    }
-    join_overlapping(&mut cells);
-    region.clear();
-    for rect in cells {
-        region.add(rect);
-    }
-    region.intersect(all);
-}
-
-/// Replaces overlapping rectangles by their hull until none overlap; what was joined becomes empty.
-fn join_overlapping(rects: &mut [Rect]) {
-    let mut i = 0;
-    while i < rects.len() {
-        match (0..rects.len()).find(|&j| j != i && rects[i].overlaps(rects[j])) {
-            Some(j) => {
-                rects[i] = rects[i].hull(rects[j]);
-                rects[j] = Rect::default();
-                i = i.min(j);
-            }
-            None => i += 1,
-        }
     }
 }
 

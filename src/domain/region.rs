@@ -146,11 +146,27 @@ impl Region {
         self.rects.iter().any(|r| r.overlaps(rect))
     }
 
-    /// Where there are more than `max` rectangles, becomes their hull.
+    /// Where there are more than `max` rectangles, becomes half as many or fewer that cover them: one for each cell of a
+    /// grid over the bounds that holds the centre of any, joined where they overlap. Half, so that adding and limiting
+    /// by turns does this seldom.
     pub fn limit(&mut self, max: usize) {
-        if self.rects.len() > max {
-            self.set(self.bounds());
+        if self.rects.len() <= max {
+            return;
         }
+        let bounds = self.bounds();
+        let cells_wanted = (max / 2).clamp(1, MAX_CELLS);
+        let columns = cells_wanted.isqrt();
+        let rows = cells_wanted / columns;
+        let mut cells = [Rect::default(); MAX_CELLS];
+        for rect in &self.rects {
+            let column = cell_of(rect.x, rect.w, bounds.x, bounds.w, columns);
+            let row = cell_of(rect.y, rect.h, bounds.y, bounds.h, rows);
+            let cell = &mut cells[row * columns + column];
+            *cell = cell.hull(*rect);
+        }
+        join_overlapping(&mut cells);
+        self.rects.clear();
+        self.rects.extend(cells.into_iter().filter(|cell| !cell.is_empty()));
     }
 
     /// Joins rectangles that together make a larger one.
@@ -171,6 +187,31 @@ impl Region {
                 }
                 None => i += 1,
             }
+        }
+    }
+}
+
+/// Rectangles that [`Region::limit`] leaves, at most.
+const MAX_CELLS: usize = 64;
+
+/// Which of `cells` equal parts of the span from `start` holds the middle of the span from `at`.
+fn cell_of(at: i32, length: i32, start: i32, whole: i32, cells: usize) -> usize {
+    let middle = i64::from(at) + i64::from(length) / 2 - i64::from(start);
+    let cell = middle * cells as i64 / i64::from(whole.max(1));
+    cell.clamp(0, cells as i64 - 1) as usize
+}
+
+/// Replaces overlapping rectangles by their hull until none overlap; what was joined becomes empty.
+fn join_overlapping(rects: &mut [Rect]) {
+    let mut i = 0;
+    while i < rects.len() {
+        match (0..rects.len()).find(|&j| j != i && rects[i].overlaps(rects[j])) {
+            Some(j) => {
+                rects[i] = rects[i].hull(rects[j]);
+                rects[j] = Rect::default();
+                i = i.min(j);
+            }
+            None => i += 1,
         }
     }
 }
@@ -228,6 +269,22 @@ mod tests {
         }
 
         #[test]
+        fn limit_of_any_region_covers_it_with_few_disjoint_rectangles(plus in prop::collection::vec(
+            (0..60, 0..60, 1..9, 1..9).prop_map(|(x, y, w, h)| Rect::new(x, y, w, h)), 0..60,
+        ), max in 1..40usize) {
+            let mut region = Region::new();
+            for &r in &plus { region.add(r); }
+            let (before, bounds) = (region.clone(), region.bounds());
+            region.limit(max);
+            prop_assert!(region.rects().len() <= max);
+            prop_assert!(before.rects().iter().all(|&r| region.contains_rect(r)));
+            prop_assert_eq!(region.bounds(), bounds);
+            for (i, a) in region.rects().iter().enumerate() {
+                prop_assert!(region.rects()[..i].iter().all(|b| !a.overlaps(*b)));
+            }
+        }
+
+        #[test]
         fn contains_rect_of_any_region_equals_every_pixel_inside(plus in rects(), x in 0..SIDE, y in 0..SIDE, w in 1..9, h in 1..9) {
             let mut region = Region::new();
             for &r in &plus { region.add(r); }
@@ -238,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn limit_of_too_many_rectangles_is_their_hull() {
+    fn limit_of_one_is_the_hull() {
         let mut region = Region::new();
         region.add(Rect::new(0, 0, 1, 1));
         region.add(Rect::new(8, 8, 1, 1));
@@ -246,5 +303,16 @@ mod tests {
         assert_eq!(region.rects().len(), 2);
         region.limit(1);
         assert_eq!(region.rects(), &[Rect::new(0, 0, 9, 9)]);
+    }
+
+    #[test]
+    fn limit_of_far_corners_does_not_join_them() {
+        let mut region = Region::new();
+        for i in 0..20 {
+            region.add(Rect::new(i * 2, i % 3 * 2, 1, 1));
+            region.add(Rect::new(1000 + i * 2, 1000 + i % 3 * 2, 1, 1));
+        }
+        region.limit(16);
+        assert!(region.rects().len() <= 8 && region.area() < 1000, "{:?}", region.rects());
     }
 }

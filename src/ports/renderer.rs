@@ -177,7 +177,8 @@ pub trait Renderer {
     fn import_shm(&mut self, buffer: &ShmBuffer, id: BufferId) -> Result<(TextureId, BufferUse), ImportError>;
 
     /// Brings a texture up to date with another buffer of the same size and format. `damage` is in buffer texels,
-    /// clipped to the buffer by the callee; what lies outside it keeps the texture's old content.
+    /// clipped to the buffer by the callee. Outside it the buffer shows what the texture shows (wl_surface.damage), so
+    /// the callee need not read that, and may where many rectangles are cheaper as a few.
     ///
     /// # Errors
     /// [`ImportError`]; the texture keeps its old content, except after [`ImportError::Pool`], when the damaged part
@@ -229,7 +230,8 @@ pub trait Renderer {
     /// left out, which shows what is beneath.
     ///
     /// # Errors
-    /// [`RenderError`]; [`RenderError::NotReady`] where the renderer's frames in flight are all in use: skip and retry.
+    /// [`RenderError`]; [`RenderError::NotReady`] where the renderer's frames in flight are all in use: skip and retry;
+    /// [`RenderError::OutOfDate`] also where the scene's size is not the target's.
     fn render(&mut self, target: TargetId, scene: &Scene, damage: &Region) -> Result<FrameTicket, RenderError>;
 
     /// The greatest serial known to be complete. Does not block.
@@ -248,10 +250,12 @@ pub trait Renderer {
     /// [`RenderError::DeviceLost`].
     fn drain(&mut self, released: &mut dyn FnMut(BufferId)) -> Result<(), RenderError>;
 
-    /// Starts copying a part of an offscreen target (physical pixels) to CPU memory, after all that is submitted.
+    /// Starts copying a part of an offscreen target (physical pixels, clipped to the target) to CPU memory, after all
+    /// that is submitted.
     ///
     /// # Errors
-    /// [`RenderError::Unsupported`] for a window, [`RenderError::Unknown`], [`RenderError::Exhausted`].
+    /// [`RenderError::Unsupported`] for a window, for content that is undefined and for a part that is outside;
+    /// [`RenderError::Unknown`], [`RenderError::Exhausted`].
     fn capture(&mut self, target: TargetId, part: Rect) -> Result<CaptureId, RenderError>;
 
     /// The capture's pixels once they are there; `None` until then. Does not block.

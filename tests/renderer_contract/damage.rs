@@ -3,7 +3,7 @@
 use transom::domain::geometry::{Point, Rect, Size};
 use transom::domain::region::Region;
 use transom::domain::scene::{Color, Paint, Scene};
-use transom::ports::renderer::{Pixels, Renderer, TargetId};
+use transom::ports::renderer::{Pixels, RenderError, Renderer, TargetId};
 
 use crate::subjects::each;
 use crate::support::picture::{points, rgb};
@@ -135,7 +135,7 @@ fn acquire_without_a_frame_changes_nothing() {
 }
 
 #[test]
-fn scene_of_another_size_than_the_target_does_no_harm() {
+fn scene_of_another_size_than_the_target_is_refused() {
     each(|renderer| {
         with_target(renderer, |renderer, target| {
             render_whole(renderer, target, &background(OLD));
@@ -143,10 +143,11 @@ fn scene_of_another_size_than_the_target_does_no_harm() {
                 let mut odd = Scene::new();
                 odd.reset(other, color(rgba(NEW)));
                 odd.push(element(Paint::Solid(color(rgba(NEW))), Rect::new(0, 0, 64, 64)));
-                render(renderer, target, &odd, &region(Rect::new(0, 0, 64, 64)));
+                renderer.acquire(target).expect("a target");
+                let frame = renderer.render(target, &odd, &region(Rect::new(0, 0, 64, 64)));
+                assert!(matches!(frame, Err(RenderError::OutOfDate)), "{frame:?}");
             }
-            let pixels = capture(renderer, target, ALL);
-            assert!(points(SIZE).all(|p| [OLD, NEW].contains(&rgb(&pixels, p))));
+            assert_pixels(&capture(renderer, target, ALL), "refused", |_| OLD);
         });
     });
 }

@@ -193,11 +193,14 @@ fn capture_of_a_part_is_that_part_inside_the_target() {
 }
 
 #[test]
-fn capture_not_taken_goes_with_its_renderer_and_undefined_content_does_no_harm() {
+fn capture_of_undefined_content_is_refused_and_one_never_taken_goes_with_its_renderer() {
     each(|renderer| {
         let target = renderer.create_offscreen(SIZE).unwrap();
-        assert_eq!(capture(renderer, target, ALL).size, SIZE);
+        assert!(matches!(renderer.capture(target, ALL), Err(RenderError::Unsupported(_))));
+        render_whole(renderer, target, &scene(SIZE, FIRST, &[]));
         renderer.capture(target, ALL).unwrap();
+        renderer.resize_target(target, SIZE).unwrap();
+        assert!(matches!(renderer.capture(target, ALL), Err(RenderError::Unsupported(_))));
         renderer.destroy_target(target);
     });
 }

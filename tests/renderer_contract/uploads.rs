@@ -105,7 +105,9 @@ fn update_with_thousands_of_rectangles_is_right() {
         let dots: Vec<Rect> = points(SIZE).filter(odd).map(|p| Rect::new(p.x, p.y, 1, 1)).collect();
         holds.update(renderer, texture, &of_one_color(NEW), &dots.repeat(12));
         let pixels = picture_of(renderer, &scene_of(texture));
-        assert_pixels(&pixels, "dots", |p| if odd(&p) { NEW } else { OLD });
+        // What is between the dots may be read as well: an honest client has the same there.
+        assert!(points(SIZE).filter(odd).all(|p| rgb(&pixels, p) == NEW));
+        assert!(points(SIZE).all(|p| [OLD, NEW].contains(&rgb(&pixels, p))));
         renderer.forget(texture);
         holds.settle(renderer);
     });

@@ -171,6 +171,9 @@ impl Renderer for Reference {
 
     fn render(&mut self, target: TargetId, scene: &Scene, damage: &Region) -> Result<FrameTicket, RenderError> {
         let target = self.targets.get_mut(&target).ok_or(RenderError::Unknown)?;
+        if target.canvas.size() != scene.size() {
+            return Err(RenderError::OutOfDate);
+        }
         let whole = Rect::from_size(target.canvas.size());
         let texture = |id| self.textures.get(&id).map(|(texture, _)| texture);
         for part in damage.rects().iter().filter_map(|rect| rect.intersection(whole)) {
@@ -198,8 +201,10 @@ impl Renderer for Reference {
     }
 
     fn capture(&mut self, target: TargetId, part: Rect) -> Result<CaptureId, RenderError> {
-        let pixels = self.target(target)?.canvas.part(part);
-        let pixels = pixels.ok_or_else(|| RenderError::Unsupported("a part outside of the target".into()))?;
+        let target = self.target(target)?;
+        let there = Some(&target.canvas).filter(|_| target.age > 0);
+        let pixels = there.and_then(|canvas| canvas.part(part));
+        let pixels = pixels.ok_or_else(|| RenderError::Unsupported("a capture of nothing".into()))?;
         let id = CaptureId(self.next_id());
         self.captures.insert(id, pixels);
         Ok(id)

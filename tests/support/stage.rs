@@ -11,7 +11,7 @@ use transom::domain::region::Region;
 use transom::domain::scene::{Color, ContentSerial, Element, ElementId, Filter, Paint, Role, Scene};
 use transom::domain::transform::Transform;
 use transom::ports::pool::ShmBuffer;
-use transom::ports::renderer::{BufferUse, FrameTicket, Pixels, Renderer, TargetId};
+use transom::ports::renderer::{BufferUse, FrameTicket, Pixels, RenderError, Renderer, TargetId};
 
 use super::pool::Memfd;
 use super::texel::{Rgba, encode};
@@ -107,10 +107,16 @@ pub(crate) fn region(rect: Rect) -> Region {
     region
 }
 
-/// Renders `scene` inside `damage`.
+/// Renders `scene` inside `damage`, after a wait where too many frames are in flight.
 pub(crate) fn render(renderer: &mut dyn Renderer, target: TargetId, scene: &Scene, damage: &Region) -> FrameTicket {
     renderer.acquire(target).expect("a target that is there");
-    renderer.render(target, scene, damage).expect("a frame")
+    match renderer.render(target, scene, damage) {
+        Err(RenderError::NotReady) => {
+            settle(renderer);
+            renderer.render(target, scene, damage).expect("a frame when none is in flight")
+        }
+        result => result.expect("a frame"),
+    }
 }
 
 /// Renders the whole of `scene`.
