@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each test binary takes the part that it needs")]
 #![allow(clippy::unwrap_used, reason = "clippy.toml's permission for tests covers marked functions alone")]
 
+pub(crate) mod allocation;
 pub(crate) mod client;
 pub(crate) mod compositor;
 pub(crate) mod desk;

@@ -1,8 +1,10 @@
 //! Surfaces, buffers and frames as clients see them: a client and a server on one thread, a renderer that keeps bytes.
 
 mod buffer;
+mod crowd;
 mod frame;
 mod shm;
+mod steady;
 #[path = "../support/mod.rs"]
 mod support;
 mod surface;

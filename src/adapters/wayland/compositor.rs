@@ -7,7 +7,7 @@
 
 use smithay::reexports::wayland_server::backend::ClientId;
 use smithay::reexports::wayland_server::protocol::wl_callback::WlCallback;
-use smithay::reexports::wayland_server::protocol::wl_compositor::WlCompositor;
+use smithay::reexports::wayland_server::protocol::wl_compositor::{self, WlCompositor};
 use smithay::reexports::wayland_server::protocol::wl_region::{self, WlRegion};
 use smithay::reexports::wayland_server::protocol::wl_surface::{self, WlSurface};
 use smithay::reexports::wayland_server::{
@@ -34,6 +34,54 @@ const MAX_REGION: usize = 2048;
 const MAX_CACHED_COMMITS: u32 = 4096;
 /// wl_display.error.no_memory, for want of an error of the interface's own.
 const NO_MEMORY: u32 = 2;
+
+/// smithay's lists of surfaces, in shares.
+///
+/// smithay searches the whole list whenever a surface is destroyed, so that a client with very many would hold up the
+/// loop when it leaves. It asks for the list just before it uses it, and gets the surface's own share.
+#[derive(Debug)]
+pub(super) struct Compositors {
+    shares: Vec<CompositorState>,
+    current: usize,
+}
+
+/// A surface's share, in smithay's data of it.
+#[derive(Clone, Copy, Debug)]
+struct Share(usize);
+
+impl Compositors {
+    const SHARES: usize = 64;
+
+    pub(super) fn new(display: &DisplayHandle) -> Self {
+        let shares: Vec<_> = (0..Self::SHARES).map(|_| CompositorState::new_v6::<State>(display)).collect();
+        // Each came with globals of its own; clients are to see those of the first alone.
+        for share in shares.iter().skip(1) {
+            display.remove_global::<State>(share.compositor_global());
+            display.remove_global::<State>(share.subcompositor_global());
+        }
+        Self { shares, current: 0 }
+    }
+
+    fn current(&mut self) -> &mut CompositorState {
+        &mut self.shares[self.current]
+    }
+}
+
+impl Dispatch<WlCompositor, ()> for State {
+    fn request(
+        state: &mut Self,
+        client: &Client,
+        compositor: &WlCompositor,
+        request: wl_compositor::Request,
+        data: &(),
+        display: &DisplayHandle,
+        init: &mut DataInit<'_, Self>,
+    ) {
+        // A new surface goes into the next share.
+        state.core.compositors.current = (state.core.compositors.current + 1) % Compositors::SHARES;
+        <CompositorState as Dispatch<_, _, Self>>::request(state, client, compositor, request, data, display, init);
+    }
+}
 
 impl Dispatch<WlSurface, SurfaceUserData> for State {
     fn request(
@@ -68,6 +116,9 @@ impl Dispatch<WlSurface, SurfaceUserData> for State {
     }
 
     fn destroyed(state: &mut Self, client: ClientId, surface: &WlSurface, data: &SurfaceUserData) {
+        if let Some(Share(share)) = with_states(surface, |states| states.data_map.get::<Share>().copied()) {
+            state.core.compositors.current = share;
+        }
         <CompositorState as Dispatch<_, _, Self>>::destroyed(state, client, surface, data);
     }
 }
@@ -127,7 +178,7 @@ impl Dispatch<WlRegion, RegionUserData> for State {
 
 impl CompositorHandler for State {
     fn compositor_state(&mut self) -> &mut CompositorState {
-        &mut self.core.compositor
+        self.core.compositors.current()
     }
 
     fn client_compositor_state<'a>(&self, client: &'a Client) -> &'a CompositorClientState {
@@ -137,7 +188,11 @@ impl CompositorHandler for State {
 
     fn new_surface(&mut self, surface: &WlSurface) {
         let key = self.core.surfaces.insert(surface.clone());
-        with_states(surface, |states| states.data_map.insert_if_missing_threadsafe(|| key));
+        let share = Share(self.core.compositors.current);
+        with_states(surface, |states| {
+            states.data_map.insert_if_missing_threadsafe(|| key);
+            states.data_map.insert_if_missing_threadsafe(|| share);
+        });
         self.core.prefer(surface);
     }
 
@@ -152,7 +207,6 @@ impl CompositorHandler for State {
 }
 
 delegate_global_dispatch!(State: [WlCompositor: ()] => CompositorState);
-delegate_dispatch!(State: [WlCompositor: ()] => CompositorState);
 delegate_dispatch!(State: [WlCallback: ()] => CompositorState);
 
 /// How many rectangles each region has.

@@ -10,7 +10,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use smithay::reexports::wayland_server::DisplayHandle;
 use smithay::reexports::wayland_server::protocol::wl_surface::WlSurface;
 use smithay::wayland::alpha_modifier::AlphaModifierState;
-use smithay::wayland::compositor::CompositorState;
 use smithay::wayland::content_type::ContentTypeState;
 use smithay::wayland::fractional_scale::{FractionalScaleHandler, FractionalScaleManagerState};
 use smithay::wayland::idle_inhibit::{IdleInhibitHandler, IdleInhibitManagerState};
@@ -19,7 +18,7 @@ use smithay::wayland::single_pixel_buffer::SinglePixelBufferState;
 use smithay::wayland::viewporter::ViewporterState;
 
 use super::buffer::Buffers;
-use super::compositor::Regions;
+use super::compositor::{Compositors, Regions};
 use super::image::Images;
 use super::latch::Item;
 use super::output::Outputs;
@@ -85,7 +84,7 @@ pub struct Core {
     pub buffers: Buffers,
     /// Pictures of our own.
     pub images: Images,
-    pub(super) compositor: CompositorState,
+    pub(super) compositors: Compositors,
     pub(super) regions: Regions,
     /// Textures of what is gone, for the renderer to forget.
     pub(super) garbage: Vec<TextureId>,
@@ -118,7 +117,7 @@ impl Core {
             shm: Shm::new(display, &options.shm_formats),
             buffers: Buffers::default(),
             images: Images::default(),
-            compositor: CompositorState::new_v6::<State>(display),
+            compositors: Compositors::new(display),
             regions: Regions::default(),
             garbage: Vec::new(),
             hidden_waits: false,

@@ -30,6 +30,9 @@ use smithay::wayland::viewporter::ViewportCachedState;
 use super::state::State;
 use super::surface::{MAX_DEPTH, key_of};
 
+/// Sub-surfaces of one parent: smithay searches their list for each that goes.
+const MAX_CHILDREN: usize = 1024;
+
 /// What a surface's next surface commit keeps from the one before, unless told otherwise.
 #[derive(Clone, Debug)]
 struct Lasting {
@@ -227,6 +230,10 @@ impl Dispatch<WlSubcompositor, ()> for State {
         if let wl_subcompositor::Request::GetSubsurface { surface, parent, .. } = &request {
             if depth(parent) + 1 + height(surface) > MAX_DEPTH {
                 let message = format!("sub-surfaces nest deeper than {MAX_DEPTH}");
+                return subcompositor.post_error(wl_subcompositor::Error::BadSurface, message);
+            }
+            if get_children(parent).len() >= MAX_CHILDREN {
+                let message = format!("more than {MAX_CHILDREN} sub-surfaces of one parent");
                 return subcompositor.post_error(wl_subcompositor::Error::BadSurface, message);
             }
         }
