@@ -1,5 +1,6 @@
 //! The renderers under test.
 
+use transom::adapters::vulkan::{Bindless, NewError, Options, Transfers, Upload, Vulkan};
 use transom::domain::frame::Holdings;
 use transom::ports::renderer::{Pixels, Renderer};
 
@@ -14,6 +15,29 @@ pub(crate) const TOLERANCE: u8 = 2;
 pub(crate) fn each(test: impl Fn(&mut dyn Renderer)) {
     let mut renderer = Reference::new();
     run("reference", &mut renderer, &test);
+    for (name, options) in modes() {
+        let mut vulkan = match Vulkan::new(&Options { validation: true, ..options }) {
+            Ok(vulkan) => vulkan,
+            Err(NewError::Lacking { missing, .. }) => {
+                eprintln!("not on vulkan, {name}: the device lacks {missing}");
+                continue;
+            }
+            Err(error) => panic!("vulkan, {name}: {error}"),
+        };
+        run(name, &mut vulkan, &test);
+        assert_eq!(vulkan.validation_messages(), (0, Vec::new()), "vulkan, {name}");
+    }
+}
+
+/// Between them they take each of the adapter's paths.
+fn modes() -> [(&'static str, Options); 4] {
+    let options = |bindless, upload, transfers| Options { bindless, upload, transfers, ..Options::default() };
+    [
+        ("vulkan, as the device suggests", Options::default()),
+        ("vulkan, all drawn", options(Bindless::Off, Upload::Staging, Transfers::Never)),
+        ("vulkan, bindless", options(Bindless::On, Upload::Staging, Transfers::Always)),
+        ("vulkan, host copies", options(Bindless::Off, Upload::HostCopy, Transfers::Never)),
+    ]
 }
 
 fn run(name: &str, renderer: &mut dyn Renderer, test: &impl Fn(&mut dyn Renderer)) {

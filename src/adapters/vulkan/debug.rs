@@ -35,8 +35,9 @@ impl Messages {
         use vk::{DebugUtilsMessageSeverityFlagsEXT as Severity, DebugUtilsMessageTypeFlagsEXT as Type};
         vk::DebugUtilsMessengerCreateInfoEXT {
             message_severity: Severity::ERROR | Severity::WARNING,
-            // GENERAL is the loader talking about other drivers on the machine: not ours to answer for.
-            message_type: Type::VALIDATION | Type::PERFORMANCE,
+            // GENERAL is the loader talking about other drivers on the machine, not ours to answer for; PERFORMANCE is
+            // advice, such as not to keep images in layout GENERAL, which is done here on purpose.
+            message_type: Type::VALIDATION,
             pfn_user_callback: Some(receive),
             p_user_data: std::ptr::from_ref(self).cast_mut().cast(),
             ..Default::default()

@@ -146,14 +146,12 @@ impl Device {
         self.lost.load(Relaxed)
     }
 
-    /// Waits until nothing is in flight, if the device still lives.
+    /// Waits until nothing is in flight. A lost device says so at once ("Lost Device" in the specification).
     pub(super) fn wait_idle(&self) {
-        if !self.is_lost() {
-            // SAFETY: only the renderer's thread uses the queue, and it is here.
-            let idle = unsafe { self.raw.device_wait_idle() };
-            if let Err(error) = self.check("vkDeviceWaitIdle", idle) {
-                tracing::warn!("{error}");
-            }
+        // SAFETY: only the renderer's thread uses the queue, and it is here.
+        let idle = unsafe { self.raw.device_wait_idle() };
+        if let Err(error) = self.check("vkDeviceWaitIdle", idle) {
+            tracing::warn!("{error}");
         }
     }
 

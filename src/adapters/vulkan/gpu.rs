@@ -37,8 +37,6 @@ pub(super) struct Gpu {
     pub(super) probe: Probe,
     /// What sort of device.
     pub(super) kind: vk::PhysicalDeviceType,
-    /// Numbers it promises.
-    pub(super) limits: vk::PhysicalDeviceLimits,
     /// Its memory.
     pub(super) memory: vk::PhysicalDeviceMemoryProperties,
     /// The queue family used for everything.
@@ -163,7 +161,6 @@ impl Gpu {
         Self {
             raw,
             kind: base.device_type,
-            limits: base.limits,
             memory,
             family: family.unwrap_or(0) as u32,
             cache_key: (base.vendor_id, base.device_id, base.pipeline_cache_uuid),
@@ -361,7 +358,6 @@ mod tests {
                 capabilities: Capabilities::default(),
             },
             kind,
-            limits: Default::default(),
             memory: Default::default(),
             family: 0,
             cache_key: (0, 0, [0; 16]),

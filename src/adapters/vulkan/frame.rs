@@ -1,0 +1,114 @@
+//! One frame: plan → record → submit → present → book-keeping. Reads like a contents page.
+
+use ash::vk;
+
+use super::Vulkan;
+use super::error::CallError;
+use super::pass::{Canvas, Frame};
+use super::pipeline::Instance;
+use super::plan::{Instances, World};
+use super::shm::texel_bytes;
+use super::target::Target;
+use crate::domain::frame::FrameSerial;
+use crate::domain::geometry::Rect;
+use crate::domain::region::Region;
+use crate::domain::scene::Scene;
+use crate::ports::renderer::{FrameTicket, RenderError, TargetId};
+
+impl Vulkan {
+    pub(super) fn frame(&mut self, id: TargetId, scene: &Scene, damage: &Region) -> Result<FrameTicket, RenderError> {
+        let failed = |error: CallError| error.into_render("memory for a frame");
+        let before = self.count();
+        let canvas = self.targets.get(id.0).ok_or(RenderError::Unknown)?.canvas()?;
+        self.poll().map_err(failed)?;
+        if !self.submitter.has_free_frame() {
+            return Err(RenderError::NotReady);
+        }
+        let commands = self.plan_and_begin(canvas, scene, damage).map_err(failed)?.ok_or(RenderError::NotReady)?;
+        let cost_so_far = self.costs;
+        let recorded = self.record(canvas, commands).map_err(failed);
+        let submitted = recorded.and_then(|()| self.submit(id).map_err(failed));
+        let serial = match submitted {
+            Ok(serial) => serial,
+            Err(error) => {
+                self.costs = cost_so_far; // nothing of it happened
+                return Err(error);
+            }
+        };
+        self.uploaded(serial);
+        for texture in self.plan.textures(scene) {
+            if let Some(texture) = self.textures.get_mut(texture.0) {
+                texture.last_used = serial;
+            }
+        }
+        self.present(id, serial)?;
+        Ok(FrameTicket { serial, fence: None, cost: self.count().since(&before) })
+    }
+
+    /// Decides what to do and writes the instances; `None` where no frame slot is free.
+    fn plan_and_begin(
+        &mut self,
+        canvas: Canvas,
+        scene: &Scene,
+        damage: &Region,
+    ) -> Result<Option<vk::CommandBuffer>, CallError> {
+        let world = World {
+            textures: &self.textures,
+            descriptors: &self.descriptors,
+            uploads: self.uploads.list(),
+            transfers: self.transfers,
+            target: Rect::from_size(canvas.size),
+            all_or_nothing: canvas.window,
+        };
+        let count = self.plan.decide(scene, damage, world);
+        let Some(commands) = self.submitter.begin_frame(count)? else { return Ok(None) };
+        let buffer = self.submitter.instances();
+        let room = buffer.bytes() as usize / size_of::<Instance>();
+        // SAFETY: the slot's buffer is mapped for `room` instances, aligned for any (VkMemoryMapping aligns to at least
+        // 64), and its last frame is complete (`begin_frame`): nobody else reads or writes it. `MaybeUninit` asks
+        // nothing of its content.
+        let to = unsafe { std::slice::from_raw_parts_mut(buffer.address().as_ptr().cast(), room) };
+        self.plan.work_out(scene, world, &mut Instances::new(to));
+        Ok(Some(commands))
+    }
+
+    fn record(&mut self, canvas: Canvas, commands: vk::CommandBuffer) -> Result<(), CallError> {
+        let frame = Frame {
+            device: self.device.raw(),
+            commands,
+            canvas,
+            plan: &self.plan,
+            pipelines: &self.pipelines,
+            layout: self.shaders.layout(),
+            instances: self.submitter.instances().raw(),
+        };
+        let textures = &self.textures;
+        frame.record(&mut self.uploads, |id| texel_bytes(textures, id), &mut self.batch, &mut self.costs);
+        // SAFETY: the command buffer is being recorded, outside rendering.
+        let ended = unsafe { self.device.raw().end_command_buffer(commands) };
+        self.device.check("vkEndCommandBuffer", ended)
+    }
+
+    fn submit(&mut self, id: TargetId) -> Result<FrameSerial, CallError> {
+        // A window's image is waited for by the stage that touches it first.
+        let stages = match self.plan.runs().is_empty() {
+            true => vk::PipelineStageFlags2::COLOR_ATTACHMENT_OUTPUT,
+            false => vk::PipelineStageFlags2::COPY,
+        };
+        let current = match self.targets.get(id.0) {
+            Some(Target::Window(swapchain)) => swapchain.current(),
+            _ => None,
+        };
+        let wait = current.map(|current| (current.acquired, stages));
+        self.submitter.submit_frame(wait, current.map(|current| current.rendered))
+    }
+
+    fn present(&mut self, id: TargetId, serial: FrameSerial) -> Result<(), RenderError> {
+        match self.targets.get_mut(id.0) {
+            Some(Target::Offscreen(target)) => target.rendered(serial),
+            Some(Target::Window(swapchain)) => swapchain.present()?,
+            None => {}
+        }
+        Ok(())
+    }
+}
