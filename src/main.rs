@@ -5,11 +5,15 @@
 
 #[path = "main/args.rs"]
 mod args;
+#[path = "main/doctor.rs"]
+mod doctor;
 #[path = "main/msg.rs"]
 mod msg;
 #[cfg(test)]
 #[path = "main/resources.rs"]
 mod resources;
+#[path = "main/run.rs"]
+mod run;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -23,7 +27,8 @@ fn main() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Msg(args) => msg::msg(args, &mut out).map(|()| ExitCode::SUCCESS),
         Command::Screenshot(args) => msg::screenshot(args, &mut out).map(|()| ExitCode::SUCCESS),
-        Command::Run(_) | Command::Doctor(_) => Err(anyhow::anyhow!("not built in")),
+        Command::Run(args) => run::run(args),
+        Command::Doctor(args) => doctor::doctor(args, &mut out).map(|()| ExitCode::SUCCESS),
     };
     match done.and_then(|code| Ok(out.flush().map(|()| code)?)) {
         Ok(code) => code,

@@ -16,6 +16,8 @@ use super::transform::Transform;
 
 mod text;
 
+pub use text::transform_name;
+
 /// The whole file.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]

@@ -69,6 +69,26 @@ pub struct Counters {
 }
 
 impl Counters {
+    /// Both together.
+    #[must_use]
+    pub fn plus(&self, other: &Self) -> Self {
+        Self {
+            submits: self.submits + other.submits,
+            barrier_calls: self.barrier_calls + other.barrier_calls,
+            setup_barrier_calls: self.setup_barrier_calls + other.setup_barrier_calls,
+            draws: self.draws + other.draws,
+            transfers: self.transfers + other.transfers,
+            descriptor_writes: self.descriptor_writes + other.descriptor_writes,
+            objects_created: self.objects_created + other.objects_created,
+            objects_destroyed: self.objects_destroyed + other.objects_destroyed,
+            staging_cpu_bytes: self.staging_cpu_bytes + other.staging_cpu_bytes,
+            staging_gpu_bytes: self.staging_gpu_bytes + other.staging_gpu_bytes,
+            host_copy_cpu_bytes: self.host_copy_cpu_bytes + other.host_copy_cpu_bytes,
+            driver_host_allocations: self.driver_host_allocations + other.driver_host_allocations,
+            validation_messages: self.validation_messages + other.validation_messages,
+        }
+    }
+
     /// What was added since `earlier`.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {

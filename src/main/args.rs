@@ -50,7 +50,7 @@ pub(crate) struct Run {
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
     /// The Wayland socket's name in $XDG_RUNTIME_DIR [default: the first free wayland-N, N from 1]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = socket_name)]
     pub(crate) socket: Option<String>,
     /// Part of the Vulkan device's name, before the configuration's
     #[arg(long, value_name = "NAME")]
@@ -115,6 +115,11 @@ pub(crate) struct Doctor {
     /// Print as JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+fn socket_name(text: &str) -> Result<String, String> {
+    let good = !text.is_empty() && !text.contains('/') && !text.starts_with('.');
+    good.then(|| text.to_owned()).ok_or_else(|| "write a name, not a path, e.g. wayland-7".to_owned())
 }
 
 fn part(text: &str) -> Result<[i32; 4], String> {

@@ -103,6 +103,8 @@ pub struct Window {
     /// Its client's process, where known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pid: Option<i32>,
+    /// The name of its output; empty while there is none.
+    pub output: String,
     /// Counted from 1.
     pub workspace: u32,
     /// x, y, width and height in logical pixels of the desktop, without shadows.
@@ -115,6 +117,8 @@ pub struct Window {
     pub fullscreen: bool,
     /// Is hidden until it is focused.
     pub minimised: bool,
+    /// Its client answers when asked whether it lives.
+    pub responding: bool,
 }
 
 /// A picture.

@@ -42,13 +42,16 @@ pub struct Server {
 }
 
 impl Server {
-    /// A display that listens on the first free `wayland-N` in `$XDG_RUNTIME_DIR`.
+    /// A display that listens on `name` in `$XDG_RUNTIME_DIR`, without a name on the first free `wayland-N`.
     ///
     /// # Errors
     /// [`ServerError`].
-    pub fn listen(options: super::state::Options) -> Result<Self, ServerError> {
+    pub fn listen(options: super::state::Options, name: Option<&str>) -> Result<Self, ServerError> {
         let mut server = Self::unconnected(options)?;
-        server.socket = Some(ListeningSocket::bind_auto("wayland", SOCKET_NUMBERS)?);
+        server.socket = Some(match name {
+            Some(name) => ListeningSocket::bind(name)?,
+            None => ListeningSocket::bind_auto("wayland", SOCKET_NUMBERS)?,
+        });
         Ok(server)
     }
 

@@ -53,6 +53,11 @@ impl State {
         Ok(())
     }
 
+    /// Whether [`State::forget_garbage`] has something to do.
+    pub fn has_garbage(&self) -> bool {
+        !self.core.garbage.is_empty()
+    }
+
     /// Lets the renderer forget the textures of what is gone. To be called now and then, frames or not.
     pub fn forget_garbage(&mut self, renderer: &mut dyn Renderer) {
         self.core.garbage.drain(..).for_each(|texture| renderer.forget(texture));

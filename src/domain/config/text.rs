@@ -18,6 +18,11 @@ use crate::domain::transform::Transform;
 /// wl_output.transform's names.
 const TRANSFORMS: [&str; 8] = ["normal", "90", "180", "270", "flipped", "flipped-90", "flipped-180", "flipped-270"];
 
+/// A transform as the file names it.
+pub fn transform_name(transform: Transform) -> &'static str {
+    TRANSFORMS[transform.to_wire() as usize]
+}
+
 fn parsed<'de, D: Deserializer<'de>, T: FromStr<Err: Display>>(d: D) -> Result<T, D::Error> {
     String::deserialize(d)?.parse().map_err(D::Error::custom)
 }
@@ -58,7 +63,7 @@ pub(super) mod transform {
     use super::*;
 
     pub(in super::super) fn serialize<S: Serializer>(transform: &Transform, s: S) -> Result<S::Ok, S::Error> {
-        s.serialize_str(TRANSFORMS[transform.to_wire() as usize])
+        s.serialize_str(transform_name(*transform))
     }
 
     pub(in super::super) fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<Transform, D::Error> {

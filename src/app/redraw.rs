@@ -1,0 +1,130 @@
+//! One frame of one output: latch → damage → plane choice → upload → render → present.
+//!
+//! Reads like the design's list of a frame. Whether there is a frame at all is the schedule's and the tracker's word.
+//! Next of the walk: [`super::present`].
+
+use super::Compositor;
+use super::screen::Screen;
+use crate::adapters::wayland::State;
+use crate::adapters::wayland::upload::DeviceLost;
+use crate::domain::buffer::BufferId;
+use crate::domain::frame::{Counters, Time};
+use crate::domain::plane::{self, Choice};
+use crate::domain::scene::Color;
+use crate::domain::schedule::Redrawn;
+use crate::ports::output::Content;
+use crate::ports::renderer::{RenderError, Renderer};
+
+/// From the first failure to the next try; doubled with each one after the other.
+const RETRY_NS: u64 = 16_000_000;
+/// But no longer.
+const MAX_RETRY_NS: u64 = 2_000_000_000;
+
+impl Compositor {
+    /// Redraws every output whose schedule says so.
+    pub(super) fn redraw_queued(&mut self, now: Time) {
+        let Some(renderer) = &mut self.renderer else { return };
+        let mut lost = false;
+        for screen in self.screens.iter_mut().filter(|screen| screen.schedule.is_queued()) {
+            let background = self.config.desktop.background;
+            let result = frame(screen, &mut self.server.state, &mut **renderer, background, now);
+            let how = match result {
+                Ok(how) => {
+                    screen.failures = 0;
+                    how
+                }
+                Err(error) => {
+                    lost |= matches!(error, RenderError::DeviceLost);
+                    failed(screen, &error, now)
+                }
+            };
+            if how == Redrawn::NoDamage {
+                screen.tally.skipped += 1;
+            }
+            screen.schedule.redrawn(now, how);
+        }
+        if lost {
+            self.lose_renderer(now);
+        }
+    }
+}
+
+/// Puts a failure off: a frame's time for what passes by itself, ever longer for what does not.
+fn failed(screen: &mut Screen, error: &RenderError, now: Time) -> Redrawn {
+    screen.tally.failed += 1;
+    let wait = RETRY_NS.saturating_mul(1 << screen.failures.min(16)).min(MAX_RETRY_NS);
+    let name = &screen.output.info().name;
+    if matches!(error, RenderError::NotReady) {
+        tracing::debug!(name, "not ready: this frame is skipped");
+        return Redrawn::Failed(now.plus_ns(screen.output.info().mode.period_ns().min(RETRY_NS)));
+    }
+    if screen.failures == 0 {
+        tracing::warn!(name, error = error as &dyn std::error::Error, "a frame failed and is tried again");
+    }
+    screen.failures += 1;
+    Redrawn::Failed(now.plus_ns(wait))
+}
+
+fn frame(
+    screen: &mut Screen,
+    state: &mut State,
+    renderer: &mut dyn Renderer,
+    background: Color,
+    now: Time,
+) -> Result<Redrawn, RenderError> {
+    state.latch(screen.id, &screen.tracker, background, &mut screen.scene);
+    screen.tracker.compare(&screen.scene);
+    if !screen.tracker.is_damaged() {
+        return Ok(Redrawn::NoDamage);
+    }
+    match choose(screen, state) {
+        Some(buffer) => scan_out(screen, buffer, now),
+        None => composite(screen, state, renderer, now)?,
+    }
+    state.frame_submitted(screen.id);
+    Ok(Redrawn::Submitted)
+}
+
+/// The buffer to show as it is, held for the output; `None` where the frame is composited.
+fn choose(screen: &Screen, state: &mut State) -> Option<BufferId> {
+    match plane::choose(&screen.scene, screen.abilities()) {
+        Choice::ScanOut(index) => {
+            let buffer = screen.scene.elements()[index].buffer?;
+            state.core.buffers.hold_for_scan_out(buffer).then_some(buffer)
+        }
+        Choice::Composite(reason) => {
+            tracing::trace!(%reason, "composited");
+            None
+        }
+    }
+}
+
+fn scan_out(screen: &mut Screen, buffer: BufferId, now: Time) {
+    screen.scan_out.coming = Some(buffer);
+    screen.target_is_current = false;
+    screen.last_frame = Counters::default();
+    screen.tracker.shown_unrendered(&screen.scene);
+    screen.output.present(Content::ScannedOut, now);
+}
+
+fn composite(
+    screen: &mut Screen,
+    state: &mut State,
+    renderer: &mut dyn Renderer,
+    now: Time,
+) -> Result<(), RenderError> {
+    let (target, acquired) = screen.output.acquire(renderer)?;
+    if acquired.size != screen.scene.size() {
+        // The output changed since it told its mode; it will tell, and the scene will fit then.
+        return Err(RenderError::NotReady);
+    }
+    state.upload(screen.id, renderer, &mut screen.scene).map_err(|DeviceLost| RenderError::DeviceLost)?;
+    let damage = screen.tracker.for_age(&screen.scene, acquired.age);
+    let ticket = renderer.render(target, &screen.scene, damage)?;
+    screen.last_frame = ticket.cost;
+    screen.submitted = ticket.serial;
+    screen.target_is_current = true;
+    screen.tracker.rendered(&screen.scene);
+    screen.output.present(Content::Composited(ticket.serial), now);
+    Ok(())
+}

@@ -1,0 +1,306 @@
+//! `transom doctor`: what this machine offers, and what to do about what it lacks. Changes nothing.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use transom::adapters::vulkan::{self, Probe};
+use transom::ports::renderer::Capability;
+
+use super::args::Doctor;
+
+/// Everything that is told.
+#[derive(Debug, Serialize)]
+struct Report {
+    version: &'static str,
+    /// Absent where Vulkan itself is missing; `vulkan_missing` says why then.
+    devices: Vec<Device>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    vulkan_missing: Option<String>,
+    system: Vec<Check>,
+}
+
+/// A Vulkan device.
+#[derive(Debug, Serialize)]
+struct Device {
+    name: String,
+    kind: &'static str,
+    uuid: String,
+    driver: String,
+    /// What it lacks to be used at all; empty where it can be.
+    lacks: Vec<String>,
+    shm_formats: Vec<String>,
+    max_texture_side: u32,
+    max_target_side: u32,
+    upload_tiers: Vec<Ability>,
+    features: Vec<Ability>,
+}
+
+/// Something that a device has or lacks.
+#[derive(Debug, Serialize)]
+struct Ability {
+    name: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    missing: Option<String>,
+}
+
+/// Something of the system.
+#[derive(Debug, Serialize)]
+struct Check {
+    name: &'static str,
+    good: bool,
+    found: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    advice: Option<String>,
+}
+
+impl Check {
+    fn good(name: &'static str, found: impl Into<String>) -> Self {
+        Self { name, good: true, found: found.into(), advice: None }
+    }
+
+    fn bad(name: &'static str, found: impl Into<String>, advice: impl Into<String>) -> Self {
+        Self { name, good: false, found: found.into(), advice: Some(advice.into()) }
+    }
+}
+
+pub(crate) fn doctor(args: Doctor, out: &mut dyn Write) -> anyhow::Result<()> {
+    let report = examine();
+    if args.json {
+        serde_json::to_writer_pretty(&mut *out, &report)?;
+        writeln!(out)?;
+    } else {
+        print(&report, out)?;
+    }
+    Ok(())
+}
+
+fn examine() -> Report {
+    let options = vulkan::Options { presentation: true, ..Default::default() };
+    let (devices, vulkan_missing) = match vulkan::probe(&options) {
+        Ok(probes) => (probes.into_iter().map(device).collect(), None),
+        Err(error) => (Vec::new(), Some(format!("{:#}", anyhow::Error::from(error)))),
+    };
+    let var = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    let system = vec![
+        runtime_dir(var("XDG_RUNTIME_DIR").map(PathBuf::from)),
+        host(var("WAYLAND_DISPLAY"), var("DISPLAY")),
+        udmabuf(Path::new("/dev/udmabuf"), Path::new("/sys/module/udmabuf/parameters")),
+        drm(Path::new("/dev/dri")),
+        seat(Path::new("/run"), var("XDG_SEAT")),
+    ];
+    Report { version: env!("CARGO_PKG_VERSION"), devices, vulkan_missing, system }
+}
+
+fn device(probe: Probe) -> Device {
+    let ability = |c: &Capability| Ability { name: c.name, missing: c.missing.clone() };
+    let can = &probe.capabilities;
+    Device {
+        driver: can.device.clone(),
+        shm_formats: can.shm_formats.iter().map(ToString::to_string).collect(),
+        max_texture_side: can.max_texture_side,
+        max_target_side: can.max_target_side,
+        upload_tiers: can.upload_tiers.iter().map(ability).collect(),
+        features: can.features.iter().map(ability).collect(),
+        name: probe.name,
+        kind: probe.kind,
+        uuid: probe.uuid,
+        lacks: probe.lacks,
+    }
+}
+
+fn runtime_dir(dir: Option<PathBuf>) -> Check {
+    const NAME: &str = "runtime directory";
+    match dir {
+        None => Check::bad(
+            NAME,
+            "XDG_RUNTIME_DIR is not set",
+            "log in through logind, or: export XDG_RUNTIME_DIR=$(mktemp -d)",
+        ),
+        Some(dir) if !dir.is_absolute() || !dir.is_dir() => Check::bad(
+            NAME,
+            format!("XDG_RUNTIME_DIR is {}, which is no absolute directory", dir.display()),
+            "make it, for yourself alone (mode 0700)",
+        ),
+        Some(dir) => Check::good(NAME, dir.display().to_string()),
+    }
+}
+
+fn host(wayland: Option<String>, x: Option<String>) -> Check {
+    const NAME: &str = "host desktop";
+    match (wayland, x) {
+        (Some(display), _) => Check::good(NAME, format!("Wayland, {display}")),
+        (None, Some(display)) => Check::good(NAME, format!("X11, {display}")),
+        (None, None) => Check::bad(NAME, "none", "for --backend nested start it inside a desktop; headless needs none"),
+    }
+}
+
+fn udmabuf(node: &Path, parameters: &Path) -> Check {
+    const NAME: &str = "udmabuf";
+    match OpenOptions::new().read(true).write(true).open(node) {
+        Ok(_) => {
+            let limit = |name: &str| {
+                let text = fs::read_to_string(parameters.join(name)).ok()?;
+                Some(format!(", {name} {}", text.trim()))
+            };
+            let limits = ["size_limit_mb", "list_limit"].map(|name| limit(name).unwrap_or_default()).concat();
+            Check::good(NAME, format!("{}{limits}", node.display()))
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Check::bad(
+            NAME,
+            format!("{} is not there", node.display()),
+            "modprobe udmabuf, where the kernel has it; wl_shm content is copied without",
+        ),
+        Err(error) => Check::bad(
+            NAME,
+            format!("{}: {error}", node.display()),
+            "join the group that owns it (often kvm); wl_shm content is copied without",
+        ),
+    }
+}
+
+fn drm(dir: &Path) -> Check {
+    const NAME: &str = "DRM nodes";
+    let mut nodes: Vec<PathBuf> = fs::read_dir(dir)
+        .map(|entries| entries.filter_map(|entry| Some(entry.ok()?.path())).filter(|path| !path.is_dir()).collect())
+        .unwrap_or_default();
+    nodes.sort();
+    if nodes.is_empty() {
+        return Check::bad(NAME, "none", "a GPU's kernel driver makes them; software rendering needs none");
+    }
+    let closed = |node: &&PathBuf| OpenOptions::new().read(true).write(true).open(node).is_err();
+    let names = |list: &[&PathBuf]| list.iter().map(|p| p.display().to_string()).collect::<Vec<_>>().join(", ");
+    let closed: Vec<_> = nodes.iter().filter(closed).collect();
+    let all = names(&nodes.iter().collect::<Vec<_>>());
+    if closed.is_empty() {
+        return Check::good(NAME, all);
+    }
+    Check::bad(
+        NAME,
+        format!("{all}; not open to you: {}", names(&closed)),
+        "join the groups video and render, or log in through logind, which gives them to the active session",
+    )
+}
+
+fn seat(run: &Path, seat: Option<String>) -> Check {
+    const NAME: &str = "seat";
+    let name = seat.unwrap_or_else(|| "seat0".to_owned());
+    if run.join("systemd/seats").join(&name).exists() {
+        Check::good(NAME, format!("{name}, through logind"))
+    } else if run.join("seatd.sock").exists() {
+        Check::good(NAME, format!("{name}, through seatd"))
+    } else {
+        Check::bad(
+            NAME,
+            "neither logind nor seatd",
+            "only a display of one's own needs a seat; nested and headless do not",
+        )
+    }
+}
+
+fn print(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "transom {}", report.version)?;
+    if let Some(why) = &report.vulkan_missing {
+        writeln!(out, "\nno Vulkan: {why}")?;
+    } else if report.devices.is_empty() {
+        writeln!(out, "\nno Vulkan device: install a driver, such as mesa-vulkan-drivers")?;
+    }
+    for device in &report.devices {
+        writeln!(out, "\n{} ({}, UUID {})", device.name, device.kind, device.uuid)?;
+        writeln!(out, "    {}", device.driver)?;
+        if device.lacks.is_empty() {
+            writeln!(
+                out,
+                "    usable; textures to {0}x{0}, outputs to {1}x{1}",
+                device.max_texture_side, device.max_target_side
+            )?;
+        } else {
+            writeln!(out, "    not usable, it lacks: {}", device.lacks.join(", "))?;
+        }
+        print_abilities("upload tiers, best first", &device.upload_tiers, out)?;
+        print_abilities("features", &device.features, out)?;
+        writeln!(out, "    wl_shm formats: {}", device.shm_formats.join(" "))?;
+    }
+    writeln!(out)?;
+    for check in &report.system {
+        let mark = if check.good { "ok" } else { "--" };
+        writeln!(out, "{mark}  {}: {}", check.name, check.found)?;
+        if let Some(advice) = &check.advice {
+            writeln!(out, "      {advice}")?;
+        }
+    }
+    Ok(())
+}
+
+fn print_abilities(title: &str, list: &[Ability], out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "    {title}:")?;
+    for ability in list {
+        match &ability.missing {
+            None => writeln!(out, "      ok  {}", ability.name)?,
+            Some(missing) => writeln!(out, "      --  {}: lacks {missing}", ability.name)?,
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runtime_directory_that_is_missing_or_relative_is_bad_and_advised_on() {
+        assert!(runtime_dir(Some(std::env::temp_dir())).good);
+        for dir in [None, Some("tmp".into()), Some("/nonexistent".into())] {
+            let check = runtime_dir(dir);
+            assert!(!check.good && check.advice.is_some());
+        }
+    }
+
+    #[test]
+    fn udmabuf_is_told_with_its_limits() {
+        let dir = tempfile::tempdir().unwrap();
+        let node = dir.path().join("udmabuf");
+        assert!(udmabuf(&node, dir.path()).advice.unwrap().contains("modprobe"));
+        fs::write(&node, "").unwrap();
+        fs::write(dir.path().join("size_limit_mb"), "64\n").unwrap();
+        let check = udmabuf(&node, dir.path());
+        assert!(check.good && check.found.ends_with("udmabuf, size_limit_mb 64"), "{}", check.found);
+    }
+
+    #[test]
+    fn seat_is_found_through_logind_or_seatd() {
+        let dir = tempfile::tempdir().unwrap();
+        assert!(!seat(dir.path(), None).good);
+        fs::write(dir.path().join("seatd.sock"), "").unwrap();
+        assert_eq!(seat(dir.path(), None).found, "seat0, through seatd");
+        fs::create_dir_all(dir.path().join("systemd/seats")).unwrap();
+        fs::write(dir.path().join("systemd/seats/seat7"), "").unwrap();
+        assert_eq!(seat(dir.path(), Some("seat7".into())).found, "seat7, through logind");
+    }
+
+    #[test]
+    fn report_prints_reason_and_advice() {
+        let device = Device {
+            name: "llvmpipe".into(),
+            kind: "cpu",
+            uuid: "00".into(),
+            driver: "Mesa".into(),
+            lacks: Vec::new(),
+            shm_formats: vec!["ARGB8888".into()],
+            max_texture_side: 8,
+            max_target_side: 9,
+            upload_tiers: vec![Ability { name: "staging", missing: None }],
+            features: vec![Ability { name: "bindless", missing: Some("the feature X".into()) }],
+        };
+        let system = vec![Check::bad("seat", "none", "sit down")];
+        let report = Report { version: "1", devices: vec![device], vulkan_missing: None, system };
+        let mut text = Vec::new();
+        print(&report, &mut text).unwrap();
+        let text = String::from_utf8(text).unwrap();
+        for line in ["      ok  staging", "      --  bindless: lacks the feature X", "--  seat: none", "      sit down"]
+        {
+            assert!(text.lines().any(|l| l == line), "{line}\n{text}");
+        }
+    }
+}
