@@ -352,3 +352,30 @@ fn hundreds_of_textures_come_and_go() {
         renderer.destroy_target(target);
     });
 }
+
+#[test]
+fn holdings_after_each_round_of_clients_are_those_of_the_round_before() {
+    each(|renderer| {
+        let target = renderer.create_offscreen(SIZE).unwrap();
+        let rounds = [(); 4].map(|()| {
+            let mut holds = Holds::default();
+            for frame in 0..8u8 {
+                let textures: Vec<_> =
+                    (0..20).map(|i| holds.import(renderer, &of_one_color([frame * 30, i * 10, 0]))).collect();
+                holds.update(renderer, textures[3], &of_one_color(SECOND), &[Rect::new(3, 3, 9, 9)]);
+                let layers: Vec<_> =
+                    (0..).zip(&textures).map(|(i, &texture)| (shown(texture, SIZE, Point::new(i, i)), None)).collect();
+                render_whole(renderer, target, &scene(SIZE, FIRST, &layers));
+                capture(renderer, target, Rect::new(0, 0, 8, 8));
+                textures.into_iter().for_each(|texture| renderer.forget(texture));
+                holds.drain(renderer);
+            }
+            holds.settle(renderer);
+            renderer.holdings()
+        });
+        // The first makes what is kept for those that follow.
+        assert_eq!(rounds[1], rounds[2]);
+        assert_eq!(rounds[2], rounds[3]);
+        renderer.destroy_target(target);
+    });
+}

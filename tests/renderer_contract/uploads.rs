@@ -221,6 +221,34 @@ fn update_of_many_textures_in_many_frames_is_right() {
 }
 
 #[test]
+fn uploads_greater_than_any_ring_are_right() {
+    let (large, output) = (Size::new(1600, 1000), Size::new(8, 6));
+    let color = |turn: i32| move |x: i32, y: i32| rgba([(x / 10) as u8, (y / 10) as u8, (turn * 50) as u8]);
+    each(|renderer| {
+        let mut holds = Holds::default();
+        let textures = [0, 1, 2].map(|turn| holds.import(renderer, &buffer(XRGB8888, large, color(turn)).1));
+        for (texture, turn) in textures.into_iter().zip(0..) {
+            // From the second on, updated in its right half by the turn after.
+            if turn > 0 {
+                let half = Rect::new(800, 0, 800, 1000);
+                holds.update(renderer, texture, &buffer(XRGB8888, large, color(turn + 1)).1, &[half]);
+            }
+            for corner in [Point::new(0, 0), Point::new(1592, 0), Point::new(796, 994), Point::new(1592, 994)] {
+                let element = shown(texture, large, Point::new(-corner.x, -corner.y));
+                let pixels = picture_of(renderer, &scene(output, [0; 3], &[(element, Some(element.dst))]));
+                assert_pixels(&pixels, &format!("texture {turn} from {corner:?}"), |p| {
+                    let (x, y) = (p.x + corner.x, p.y + corner.y);
+                    let turn = if x >= 800 && turn > 0 { turn + 1 } else { turn };
+                    [(x / 10) as u8, (y / 10) as u8, (turn * 50) as u8]
+                });
+            }
+            renderer.forget(texture);
+        }
+        holds.settle(renderer);
+    });
+}
+
+#[test]
 fn update_with_another_size_or_format_is_refused_and_changes_nothing() {
     each(|renderer| {
         let mut holds = Holds::default();
