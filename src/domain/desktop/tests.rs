@@ -1,3 +1,5 @@
+//! The desktop's rules, one situation a test.
+
 use proptest::prelude::*;
 
 use super::*;
