@@ -19,6 +19,7 @@ use std::path::{Path, PathBuf};
 use shot::Shot;
 use support::picture::{difference_picture, differences, failures_dir, read_png, write_png};
 use support::reference::Reference;
+use support::{renderers, rig};
 use transom::ports::renderer::Pixels;
 
 /// Of the reference, on any machine's floating point.
@@ -58,20 +59,31 @@ fn fault_of(by: &str, name: &str, actual: &Pixels, expected: &Pixels, tolerance:
     Some(format!("{name} by {by}: {difference}; see {}", file("*").display()))
 }
 
+/// Takes every picture with every renderer, and holds it against the committed one.
 fn check(shots: &[Shot]) {
     let mut faults = Vec::new();
-    for shot in shots {
-        let path = committed().join(format!("{}.png", shot.name));
-        let taken = shot.taken_by(&mut Reference::new());
-        if is_blessing() {
-            write_png(&path, &taken);
+    let mut count = 0;
+    renderers::each(|by, renderer| {
+        let formats = renderer.capabilities().shm_formats.clone();
+        for shot in shots {
+            if let Some(lacking) = shot.formats().find(|code| !formats.contains(code)) {
+                rig::skip(&shot.name, &format!("{by} reads no {lacking}"));
+                continue;
+            }
+            let path = committed().join(format!("{}.png", shot.name));
+            let taken = shot.taken_by(renderer);
+            let tolerance = if by == "reference" { REFERENCE_TOLERANCE } else { renderers::TOLERANCE };
+            if by == "reference" && is_blessing() {
+                write_png(&path, &taken);
+            }
+            count += 1;
+            match read_png(&path) {
+                None => faults.push(format!("{}: no committed picture; TRANSOM_BLESS=1 writes it", shot.name)),
+                Some(expected) => faults.extend(fault_of(by, &shot.name, &taken, &expected, tolerance)),
+            }
         }
-        match read_png(&path) {
-            None => faults.push(format!("{}: no committed picture; TRANSOM_BLESS=1 writes it", shot.name)),
-            Some(expected) => faults.extend(fault_of("reference", &shot.name, &taken, &expected, REFERENCE_TOLERANCE)),
-        }
-    }
-    assert!(faults.is_empty(), "{} of {} pictures:\n{}", faults.len(), shots.len(), faults.join("\n"));
+    });
+    assert!(faults.is_empty(), "{} of {count} pictures:\n{}", faults.len(), faults.join("\n"));
 }
 
 #[test]

@@ -12,6 +12,7 @@ pub(crate) mod pool;
 pub(crate) mod process;
 pub(crate) mod recorder;
 pub(crate) mod reference;
+pub(crate) mod renderers;
 pub(crate) mod rig;
 pub(crate) mod stage;
 pub(crate) mod texel;

@@ -38,10 +38,6 @@ pub(super) const COPIED_FROM: Scope = scope(Stage::COPY, Access::NONE);
 /// Copies to come.
 pub(super) const COPIES: Scope =
     scope(Stage::COPY, Access::from_raw(Access::TRANSFER_READ.as_raw() | Access::TRANSFER_WRITE.as_raw()));
-/// An image to be cleared.
-pub(super) const CLEARS: Scope = scope(Stage::CLEAR, Access::TRANSFER_WRITE);
-/// One that was.
-pub(super) const CLEARED: Scope = scope(Stage::CLEAR, Access::TRANSFER_WRITE);
 /// Shaders that sampled: the order is enough.
 pub(super) const SAMPLED: Scope = scope(Stage::FRAGMENT_SHADER, Access::NONE);
 /// Shaders to come.

@@ -5,7 +5,7 @@ use ash::vk;
 use super::barrier;
 use super::buffer::{Buffer, Direction};
 use super::error::CallError;
-use super::image::{LAYER, WHOLE};
+use super::image::LAYER;
 use super::target::Target;
 use super::{Vulkan, submit};
 use crate::domain::frame::FrameSerial;
@@ -27,35 +27,26 @@ impl Vulkan {
         let Target::Offscreen(target) = self.targets.get(id.0).ok_or(RenderError::Unknown)? else {
             return Err(RenderError::Unsupported("capturing a window".into()));
         };
-        let (image, ready) = target.image();
-        let nothing = || RenderError::Unsupported("capturing what is outside the target".into());
-        let part = part.intersection(Rect::from_size(target.size())).ok_or_else(nothing)?;
+        let unsupported = |what: &str| RenderError::Unsupported(format!("capturing {what}"));
+        let image = target.rendered_image().ok_or_else(|| unsupported("what was never rendered"))?;
+        let inside = part.intersection(Rect::from_size(target.size()));
+        let part = inside.ok_or_else(|| unsupported("what is outside the target"))?;
         if self.captures.len() >= MAX_CAPTURES {
             return Err(RenderError::Exhausted { what: "captures that nobody takes", source: None });
         }
         let usage = vk::BufferUsageFlags::TRANSFER_DST;
         let buffer = Buffer::new(&self.device, part.size().area() * 4, usage, Direction::Down, "capture")
             .map_err(|error| error.into_render("memory for a capture"))?;
-        let serial =
-            self.submit_capture(image, ready, part, &buffer).map_err(|error| error.into_render("command buffers"))?;
+        let serial = self.submit_capture(image, part, &buffer).map_err(|error| error.into_render("command buffers"))?;
         if let Some(Target::Offscreen(target)) = self.targets.get_mut(id.0) {
             target.captured(serial);
         }
         Ok(CaptureId(self.captures.insert(Capture { buffer, size: part.size(), serial })))
     }
 
-    fn submit_capture(
-        &mut self,
-        image: vk::Image,
-        ready: bool,
-        part: Rect,
-        to: &Buffer,
-    ) -> Result<FrameSerial, CallError> {
+    fn submit_capture(&mut self, image: vk::Image, part: Rect, to: &Buffer) -> Result<FrameSerial, CallError> {
         self.poll()?;
         let Some((at, commands)) = self.submitter.begin_other()? else { return Err(submit::TOO_MANY) };
-        if !ready {
-            self.record_black(image, commands);
-        }
         let raw = self.device.raw();
         let regions = [vk::BufferImageCopy2::default()
             .image_subresource(LAYER)
@@ -76,18 +67,6 @@ impl Vulkan {
         let ended = unsafe { raw.end_command_buffer(commands) };
         self.device.check("vkEndCommandBuffer", ended)?;
         self.submitter.submit_other(at)
-    }
-
-    /// Gives an image that nothing was rendered to its layout, and black instead of whatever its memory held before.
-    fn record_black(&mut self, image: vk::Image, commands: vk::CommandBuffer) {
-        let (raw, general) = (self.device.raw(), vk::ImageLayout::GENERAL);
-        self.batch.image(image, (barrier::NOTHING, vk::ImageLayout::UNDEFINED), (barrier::CLEARS, general));
-        self.batch.record(raw, commands);
-        let black = vk::ClearColorValue::default();
-        // SAFETY: the image is alive, in this layout by the barrier above, and has TRANSFER_DST usage.
-        unsafe { raw.cmd_clear_color_image(commands, image, general, &black, &[WHOLE]) };
-        self.batch.memory(barrier::CLEARED, barrier::PAINTS);
-        self.batch.record(raw, commands);
     }
 
     pub(super) fn finish_capture(&mut self, id: CaptureId) -> Result<Option<Pixels>, RenderError> {

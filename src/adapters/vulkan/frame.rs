@@ -20,6 +20,9 @@ impl Vulkan {
         let failed = |error: CallError| error.into_render("memory for a frame");
         let before = self.count();
         let canvas = self.targets.get(id.0).ok_or(RenderError::Unknown)?.canvas()?;
+        if canvas.size != scene.size() {
+            return Err(RenderError::OutOfDate);
+        }
         self.poll().map_err(failed)?;
         if !self.submitter.has_free_frame() {
             return Err(RenderError::NotReady);

@@ -27,10 +27,8 @@ pub(super) enum Target {
 pub(super) struct Offscreen {
     image: Image,
     size: Size,
-    /// Its content was rendered; else it is undefined.
+    /// Its content was rendered, and it has its layout; else both are undefined.
     rendered: bool,
-    /// It has its layout.
-    ready: bool,
     last_used: FrameSerial,
 }
 
@@ -57,13 +55,13 @@ impl Target {
 
 impl Offscreen {
     fn canvas(&self) -> Canvas {
-        let layout = if self.ready { vk::ImageLayout::GENERAL } else { vk::ImageLayout::UNDEFINED };
+        let layout = if self.rendered { vk::ImageLayout::GENERAL } else { vk::ImageLayout::UNDEFINED };
         Canvas { image: self.image.raw(), view: self.image.view(), size: self.size, layout, window: false }
     }
 
-    /// The image, not owned, and whether it is in layout GENERAL yet.
-    pub(super) fn image(&self) -> (vk::Image, bool) {
-        (self.image.raw(), self.ready)
+    /// The image, not owned, where its content is defined.
+    pub(super) fn rendered_image(&self) -> Option<vk::Image> {
+        self.rendered.then(|| self.image.raw())
     }
 
     /// Pixels.
@@ -80,7 +78,6 @@ impl Offscreen {
     /// The submission `serial` reads it.
     pub(super) fn captured(&mut self, serial: FrameSerial) {
         self.last_used = serial;
-        self.ready = true;
     }
 }
 
@@ -97,7 +94,7 @@ impl Vulkan {
         let swizzle = vk::ComponentMapping::default();
         let image = Image::new(&self.device, &self.memory, size, TARGET_FORMAT, swizzle, usage, "target")
             .map_err(|error| error.into_render("device memory"))?;
-        Ok(Offscreen { image, size, rendered: false, ready: false, last_used: FrameSerial(0) })
+        Ok(Offscreen { image, size, rendered: false, last_used: FrameSerial(0) })
     }
 
     fn check_size(&self, size: Size) -> Result<(), RenderError> {
