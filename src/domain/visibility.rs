@@ -90,6 +90,17 @@ impl Visibility {
         Self { limits: LIMITS, open: Region::new(), runs: Vec::new(), rects: Vec::new(), transfers: 0, draws: 0 }
     }
 
+    /// With storage for `elements` elements and for as many rectangles as the bounds allow: scenes up to there never
+    /// allocate.
+    pub fn with_capacity(elements: usize) -> Self {
+        Self {
+            open: Region::with_capacity(LIMITS.open * 4), // a subtraction makes four of one at most
+            runs: Vec::with_capacity(elements),
+            rects: Vec::with_capacity(LIMITS.parts + LIMITS.open * 4),
+            ..Self::new()
+        }
+    }
+
     /// Works out what `scene` paints inside `damage` (physical pixels; clipped to the output). `means` is asked once
     /// for each element with a visible part, front to back.
     pub fn compute(&mut self, scene: &Scene, damage: &Region, mut means: impl FnMut(&Element) -> Means) {

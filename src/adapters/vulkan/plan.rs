@@ -61,8 +61,10 @@ pub(super) enum Source {
     Texture(vk::Image),
 }
 
+/// Elements, and rectangles of each kind, that there is storage for from the start.
+const START_ROOM: usize = 1024;
+
 /// One frame's work.
-#[derive(Default)]
 pub(super) struct Plan {
     visibility: Visibility,
     steps: Vec<Step>,
@@ -78,10 +80,9 @@ pub(super) struct Plan {
 }
 
 /// What happens to the target's old content where rendering begins.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Load {
     /// It stays.
-    #[default]
     Keep,
     /// Every pixel is drawn over.
     Discard,
@@ -107,6 +108,23 @@ pub(super) struct World<'a> {
 }
 
 impl Plan {
+    /// With storage for scenes of the usual size, so that one which moves about finds no new maximum.
+    pub(super) fn new() -> Self {
+        Self {
+            visibility: Visibility::with_capacity(START_ROOM),
+            steps: Vec::with_capacity(START_ROOM),
+            clears: Vec::with_capacity(START_ROOM),
+            runs: Vec::with_capacity(START_ROOM),
+            from_buffers: Vec::with_capacity(START_ROOM),
+            from_images: Vec::with_capacity(START_ROOM),
+            rest: Region::with_capacity(START_ROOM),
+            damage: Region::with_capacity(START_ROOM),
+            render_area: Rect::default(),
+            instances: 0,
+            load: Load::Keep,
+        }
+    }
+
     /// Decides what is copied and what is drawn; tells how many instances that takes at most.
     pub(super) fn decide(&mut self, scene: &Scene, damage: &Region, world: World<'_>) -> u64 {
         self.damage.copy_from(damage);

@@ -55,6 +55,11 @@ impl<T> Queue<T> {
         Self { entries: VecDeque::new() }
     }
 
+    /// Nothing retired, storage for `n` entries.
+    pub fn with_capacity(n: usize) -> Self {
+        Self { entries: VecDeque::with_capacity(n) }
+    }
+
     /// Keeps `entry` until the frame `last_use` is complete, and those of all entries before it.
     pub fn retire(&mut self, last_use: FrameSerial, entry: T) {
         let frame = self.entries.back().map_or(last_use, |back| last_use.max(back.0));

@@ -26,15 +26,21 @@ use crate::ports::pool::{PoolError, ShmBuffer};
 use crate::ports::renderer::ImportError;
 
 /// Past so many damaged rectangles their hull is uploaded.
-const MAX_RECTS: usize = 1024;
+const MAX_RECTS: usize = 64;
 /// Staged bytes that may wait for a frame before they are submitted without one.
 const MAX_WAITING_BYTES: u64 = 64 << 20;
 
-/// What an update was made of: the damaged rectangles, and scratch for their copies. Storage is kept.
-#[derive(Default)]
+/// What an update is made of: the damaged rectangles, and scratch for their copies. Storage is kept.
 pub(super) struct Scratch {
     damage: Region,
     regions: Vec<vk::MemoryToImageCopyEXT<'static>>,
+}
+
+impl Scratch {
+    /// With storage for as many rectangles as are uploaded one by one.
+    pub(super) fn new() -> Self {
+        Self { damage: Region::with_capacity(MAX_RECTS * 4), regions: Vec::with_capacity(MAX_RECTS * 4) }
+    }
 }
 
 impl Vulkan {

@@ -40,8 +40,10 @@ impl Upload {
     }
 }
 
+/// Copies that there is storage for from the start.
+const START_ROOM: usize = 256;
+
 /// What waits. Storage is kept.
-#[derive(Default)]
 pub(super) struct Uploads {
     list: Vec<Upload>,
     fresh: Vec<(TextureId, vk::Image)>,
@@ -51,6 +53,17 @@ pub(super) struct Uploads {
 }
 
 impl Uploads {
+    /// Nothing waits.
+    pub(super) fn new() -> Self {
+        Self {
+            list: Vec::with_capacity(START_ROOM),
+            fresh: Vec::with_capacity(START_ROOM),
+            buffers: Vec::new(),
+            bytes: 0,
+            regions: Vec::with_capacity(START_ROOM),
+        }
+    }
+
     /// The copies, those of one texture next to each other where they came in one update.
     pub(super) fn list(&self) -> &[Upload] {
         &self.list
