@@ -1,6 +1,7 @@
 //! The validation layers' messages, and names for objects.
 //!
-//! Every message is kept (up to a bound), counted and logged as an error: it is a fault of ours. Owned by `instance`.
+//! Every message is kept (up to a bound), counted and logged as an error: it is a fault of ours. Shared by `instance` with
+//! whoever wants to hear what is said of the instance's own end.
 
 use std::ffi::{CStr, c_void};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -13,19 +14,19 @@ const KEPT: usize = 64;
 
 /// What the layers said.
 #[derive(Debug, Default)]
-pub(super) struct Messages {
+pub struct Messages {
     count: AtomicU64,
     texts: Mutex<Vec<String>>,
 }
 
 impl Messages {
     /// How many there were.
-    pub(super) fn count(&self) -> u64 {
+    pub fn count(&self) -> u64 {
         self.count.load(Relaxed)
     }
 
     /// The first of them.
-    pub(super) fn texts(&self) -> Vec<String> {
+    pub fn texts(&self) -> Vec<String> {
         self.texts.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 

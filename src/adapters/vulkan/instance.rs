@@ -4,6 +4,7 @@
 //! validation messages, both at fixed addresses that Vulkan keeps. Next: `gpu`, then `device`.
 
 use std::ffi::{CStr, CString, c_char};
+use std::sync::Arc;
 
 use ash::{ext, khr, vk};
 
@@ -24,7 +25,7 @@ pub(super) struct Instance {
     counts: Counts,
     // Vulkan holds these two addresses until the instance is destroyed.
     host_memory: Box<HostMemory>,
-    messages: Box<Messages>,
+    messages: Arc<Messages>,
     // The loader's library; closed last.
     entry: ash::Entry,
 }
@@ -72,7 +73,7 @@ impl Instance {
             extensions.extend(window_systems.into_iter().filter(|name| has(name)));
         }
         let host_memory = Box::<HostMemory>::default();
-        let messages = Box::<Messages>::default();
+        let messages = Arc::<Messages>::default();
         let callbacks = host_memory.callbacks();
         let raw = create(&entry, validation, &extensions, &messages, &callbacks).map_err(failed("vkCreateInstance"))?;
         let counts = Counts::default();
@@ -122,7 +123,7 @@ impl Instance {
     }
 
     /// What the validation layers said.
-    pub(super) fn messages(&self) -> &Messages {
+    pub(super) fn messages(&self) -> &Arc<Messages> {
         &self.messages
     }
 

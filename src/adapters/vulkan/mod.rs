@@ -49,6 +49,7 @@ use std::sync::Arc;
 
 use ash::vk;
 
+pub use self::debug::Messages;
 pub use self::error::{CallError, NewError};
 pub use self::gpu::Probe;
 pub use self::options::{Bindless, Options, Transfers, Upload};
@@ -158,8 +159,13 @@ impl Vulkan {
 
     /// What the validation layers said so far: how much, and the first of it. Nothing without validation.
     pub fn validation_messages(&self) -> (u64, Vec<String>) {
-        let messages = self.device.instance().messages();
+        let messages = self.messages();
         (messages.count(), messages.texts())
+    }
+
+    /// The same, to be read when the renderer is gone: what it left behind is told at its end.
+    pub fn messages(&self) -> Arc<Messages> {
+        Arc::clone(self.device.instance().messages())
     }
 
     /// Behaves from now on as though the device were lost: for tests of what happens then.
@@ -202,6 +208,7 @@ impl Vulkan {
             objects_created: counts.created(),
             objects_destroyed: counts.destroyed(),
             driver_host_allocations: self.device.instance().host_memory().allocations(),
+            validation_messages: self.device.instance().messages().count(),
             ..self.costs
         }
     }
