@@ -142,6 +142,7 @@ impl Window {
     pub(crate) fn mapped(host: &mut Host, client: &mut Client, w: i32, h: i32) -> Self {
         let window = Self::new(client);
         window.map(host, client, w, h);
+        window.answer(host, client, w, h); // it has the focus now
         window
     }
 

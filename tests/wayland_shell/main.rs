@@ -1,14 +1,25 @@
 //! Windows, popups, panels, focus and input as clients see them: clients and a server on one thread.
 
+mod hostile;
+mod keys;
+mod panel;
+mod pointing;
+mod popup;
 #[path = "../support/mod.rs"]
 mod support;
+mod transfer;
+
 mod window;
 
-use smithay as _;
+use smithay::reexports::wayland_server::Resource;
 use support::client::{Client, Host};
+use transom::adapters::wayland::latch::Item;
 use transom::domain::frame::Time;
-use transom::domain::geometry::Size;
+use transom::domain::geometry::{Rect, Size};
+use transom::domain::scene::{Color, ElementId, Role};
 use transom::ports::input::{Event, Press};
+use wayland_client::Proxy;
+use wayland_client::protocol::wl_surface::WlSurface;
 
 /// The size of the output that [`host`] has, which is at the desktop's origin with scale 1.
 pub(crate) const SCREEN: Size = Size::new(800, 600);
@@ -64,5 +75,29 @@ impl Host {
     /// The only window, or the one that was mapped last.
     pub(crate) fn last_window(&self) -> transom::adapters::wayland::shell::toplevel::WindowInfo {
         self.server.state.windows().max_by_key(|window| window.id).unwrap()
+    }
+}
+
+impl Host {
+    /// What the output shows, front to back, without the pointer.
+    pub(crate) fn shown(&self) -> Vec<Item> {
+        let state = &self.server.state;
+        let output = state.core.outputs.by_name("TEST-1").unwrap().id;
+        let mut items = Vec::new();
+        state.desktop_items(output, &mut items);
+        items
+    }
+
+    /// A client's surface as [`Host::shown`] has it.
+    pub(crate) fn tree(&self, surface: &WlSurface, x: f64, y: f64) -> Item {
+        let mut all = self.server.state.core.surfaces.iter();
+        let (root, _) = all.find(|(_, s)| s.wl.id().protocol_id() == surface.id().protocol_id()).unwrap();
+        Item::Tree { root, x, y, alpha: 1.0, role: Role::Content }
+    }
+
+    /// The black around the last window.
+    pub(crate) fn black(&self, rect: Rect) -> Item {
+        let id = ElementId(1 << 63 | self.last_window().id.0);
+        Item::Solid { id, rect: rect.to_f64(), color: Color::BLACK }
     }
 }

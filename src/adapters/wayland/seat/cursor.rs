@@ -100,7 +100,7 @@ impl State {
     }
 
     /// The pointer and what it drags, on an output, front to back.
-    pub(in crate::adapters::wayland) fn seat_items(&self, output: OutputId, items: &mut Vec<Item>) {
+    pub fn seat_items(&self, output: OutputId, items: &mut Vec<Item>) {
         let (x, y) = self.pointer_place();
         if !self.seat.pointer_gone {
             match self.cursor_now() {

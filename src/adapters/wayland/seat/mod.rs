@@ -29,7 +29,7 @@ use self::cursor::Cursor;
 use self::drag::Drag;
 use self::held::Held;
 use self::keyboard::Keys;
-use self::selection::Icon;
+use self::selection::{Icon, Sources};
 use self::serials::Serials;
 use super::latch::Item;
 use super::state::State;
@@ -68,6 +68,7 @@ pub struct Seat {
     pointer_on: Option<(WlSurface, f64, f64)>,
     cursor: Cursor,
     icon: Option<Icon>,
+    sources: Sources,
     drag: Option<Drag>,
     /// The panel that a click gave the keyboard to.
     pub(super) panel_focus: Option<WlSurface>,
@@ -109,6 +110,7 @@ impl Seat {
             pointer_on: None,
             cursor: Cursor::default(),
             icon: None,
+            sources: Sources::default(),
             drag: None,
             panel_focus: None,
             serials: Serials::default(),

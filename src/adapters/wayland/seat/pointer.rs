@@ -146,7 +146,11 @@ impl State {
         let (x, y) = self.pointer_place();
         let hit = self.pointer_target(x, y);
         let on = hit.as_ref().map(|hit| (&hit.surface, hit.x, hit.y));
-        if on != self.seat.pointer_on.as_ref().map(|(surface, x, y)| (surface, *x, *y)) {
+        let moved = on != self.seat.pointer_on.as_ref().map(|(surface, x, y)| (surface, *x, *y));
+        // A grab that ended leaves the pointer on what it was pressed on.
+        let pointer = &self.seat.pointer;
+        let stale = !pointer.is_grabbed() && pointer.current_focus().as_ref() != on.map(|(surface, ..)| surface);
+        if moved || stale {
             self.point_at(hit, x, y);
         } else {
             self.activate_constraint();

@@ -234,8 +234,7 @@ fn wanted(cached: &LayerSurfaceCachedState) -> layout::Panel {
             WlrLayer::Overlay => Layer::Overlay,
         },
         anchor: Edges::from_bits_truncate(cached.anchor.bits()),
-        // The wire has unsigned sizes: what does not fit is beyond any output.
-        size: Size::new(cached.size.w.max(0), cached.size.h.max(0)),
+        size: Size::new(cached.size.w, cached.size.h),
         margins: Margins {
             top: cached.margin.top,
             right: cached.margin.right,
@@ -250,5 +249,3 @@ fn wanted(cached: &LayerSurfaceCachedState) -> layout::Panel {
         exclusive_edge: None,
     }
 }
-
-smithay::delegate_layer_shell!(State);

@@ -5,7 +5,7 @@
 //! event, tells clients what became of it (configures, focus) and asks for redraws, so that ten changes cost one
 //! answer. Whatever is in here goes with its protocol object, also when its client dies in the middle.
 //!
-//! - [`toplevel`]: xdg_toplevel, its configures and its surface commits; [`xdg`]: its requests;
+//! - [`toplevel`]: xdg_toplevel, its configures and its surface commits; [`xdg`]: its requests, behind [`guard`];
 //! - [`popup`]: xdg_popup, its place and its grab; [`layer`]: zwlr_layer_surface_v1;
 //! - [`activation`], [`decoration`]: who may take the focus, who draws title bars;
 //! - [`action`]: what bindings and the control socket ask for; [`stack`]: everything on an output, front to back.
@@ -14,6 +14,7 @@
 
 use std::collections::HashMap;
 
+use smithay::reexports::wayland_protocols::xdg::shell::server::xdg_surface::XdgSurface;
 use smithay::reexports::wayland_protocols::xdg::shell::server::xdg_toplevel::WmCapabilities;
 use smithay::reexports::wayland_server::backend::ObjectId;
 use smithay::reexports::wayland_server::protocol::wl_surface::WlSurface;
@@ -34,6 +35,7 @@ use crate::domain::window::WindowId;
 pub mod action;
 mod activation;
 mod decoration;
+mod guard;
 pub mod layer;
 pub mod popup;
 pub mod stack;
@@ -50,6 +52,8 @@ pub struct Shell {
     /// Which window a surface is.
     window_of: HashMap<ObjectId, WindowId>,
     last_window: u64,
+    /// The xdg_surface whose request is being handled.
+    role_giver: Option<XdgSurface>,
     pub(super) panels: Panels,
     pub(super) popups: Popups,
     pub(super) decorations: config::Decorations,
@@ -71,6 +75,7 @@ impl Shell {
             toplevels: HashMap::new(),
             window_of: HashMap::new(),
             last_window: 0,
+            role_giver: None,
             panels: Panels::default(),
             popups: Popups::default(),
             decorations: config::Decorations::default(),

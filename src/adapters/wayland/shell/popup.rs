@@ -8,6 +8,7 @@
 //! smithay's own popup manager is not used: it follows parents that a client can tie into a circle, and recurses as
 //! deep as a client likes.
 
+use smithay::reexports::wayland_protocols::xdg::shell::server::xdg_surface::{self, XdgSurface};
 use smithay::reexports::wayland_protocols::xdg::shell::server::{xdg_popup, xdg_positioner, xdg_wm_base};
 use smithay::reexports::wayland_server::Resource;
 use smithay::reexports::wayland_server::backend::ClientId;
@@ -27,6 +28,7 @@ const MAX_DEPTH: usize = 32;
 #[derive(Debug)]
 struct Popup {
     handle: PopupSurface,
+    xdg: XdgSurface,
     /// A window's, a panel's or a popup's surface; `None` until a panel takes it.
     parent: Option<WlSurface>,
     /// The window's or panel's surface at the end of its parents.
@@ -107,10 +109,14 @@ impl Popups {
 
 impl State {
     pub(super) fn popup_created(&mut self, handle: PopupSurface, state: &PositionerState) {
+        let Some(xdg) = self.shell.role_giver.clone() else { return };
         let positioner = positioner(state);
         if positioner.size.is_empty() || positioner.anchor_rect.is_empty() {
             handle.xdg_popup().post_error(xdg_wm_base::Error::InvalidPositioner, "the positioner is not complete");
             return;
+        }
+        if self.shell.popups.contains(handle.wl_surface()) {
+            return xdg.post_error(xdg_surface::Error::AlreadyConstructed, "the surface has an xdg_popup already");
         }
         let parent = handle.get_parent_surface();
         let popups = &mut self.shell.popups;
@@ -131,6 +137,7 @@ impl State {
         }
         popups.list.push(Popup {
             handle,
+            xdg,
             parent,
             root,
             depth,
@@ -175,8 +182,11 @@ impl State {
             }
             return;
         }
-        if !handle.ensure_configured() {
-            return;
+        let configured =
+            with_states(surface, |states| Some(states.data_map.get::<XdgPopupSurfaceData>()?.lock().ok()?.configured));
+        if configured != Some(true) {
+            let message = "content before the first configure was acknowledged";
+            return popup.xdg.post_error(xdg_surface::Error::UnconfiguredBuffer, message);
         }
         let place = with_states(surface, |states| {
             let role = states.data_map.get::<XdgPopupSurfaceData>()?.lock().ok()?;

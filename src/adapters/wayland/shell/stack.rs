@@ -41,8 +41,8 @@ impl State {
         self.desktop_items(output, items);
     }
 
-    /// As [`State::shell_items`], without the pointer and what it drags.
-    fn desktop_items(&self, output: OutputId, items: &mut Vec<Item>) {
+    /// As what is latched, without the pointer and what it drags.
+    pub fn desktop_items(&self, output: OutputId, items: &mut Vec<Item>) {
         let desktop = &self.shell.desktop;
         self.panel_items(output, Layer::Overlay, items);
         let fullscreen = desktop.fullscreen_on(output);

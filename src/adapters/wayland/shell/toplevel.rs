@@ -5,6 +5,7 @@
 //! most, so that it draws the newest size next and not every one in between.
 
 use smithay::reexports::wayland_protocols::xdg::decoration::zv1::server::zxdg_toplevel_decoration_v1::Mode as Decoration;
+use smithay::reexports::wayland_protocols::xdg::shell::server::xdg_surface::{self, XdgSurface};
 use smithay::reexports::wayland_protocols::xdg::shell::server::xdg_toplevel;
 use smithay::reexports::wayland_server::Resource;
 use smithay::reexports::wayland_server::protocol::wl_surface::WlSurface;
@@ -30,6 +31,7 @@ const PING_PATIENCE_NS: u64 = 5_000_000_000;
 #[derive(Debug)]
 pub struct Toplevel {
     pub(super) handle: ToplevelSurface,
+    xdg: XdgSurface,
     /// Its window geometry in its surface, logical: shadows lie outside.
     pub(super) frame: Rect,
     /// The last configure sent.
@@ -96,11 +98,23 @@ impl Toplevel {
 impl State {
     pub(super) fn toplevel_created(&mut self, handle: ToplevelSurface) {
         let shell = &mut self.shell;
+        let Some(xdg) = shell.role_giver.clone() else { return };
+        if shell.window_of.contains_key(&handle.wl_surface().id()) {
+            let message = "the surface has an xdg_toplevel already";
+            return xdg.post_error(xdg_surface::Error::AlreadyConstructed, message);
+        }
         shell.last_window += 1;
         let id = WindowId(shell.last_window);
         shell.window_of.insert(handle.wl_surface().id(), id);
-        let toplevel =
-            Toplevel { handle, frame: Rect::default(), last_sent: None, owed: false, decoration: None, pinged: None };
+        let toplevel = Toplevel {
+            handle,
+            xdg,
+            frame: Rect::default(),
+            last_sent: None,
+            owed: false,
+            decoration: None,
+            pinged: None,
+        };
         shell.toplevels.insert(id, toplevel);
         shell.desktop.create(id);
     }
@@ -131,8 +145,10 @@ impl State {
             }
             return;
         }
-        if !handle.ensure_configured() {
-            return; // the client is told, and gone
+        let configured = with_role(surface, |role| role.configured).unwrap_or(false);
+        if !configured {
+            let message = "content before the first configure was acknowledged";
+            return toplevel.xdg.post_error(xdg_surface::Error::UnconfiguredBuffer, message);
         }
         let frame = self.frame_of(surface);
         let moved = self.shell.toplevels.get_mut(&id).is_some_and(|toplevel| {
@@ -302,13 +318,9 @@ impl State {
 fn committed_limits(handle: &ToplevelSurface) -> Option<Limits> {
     let cached = with_states(handle.wl_surface(), |states| *states.cached_state.get::<SurfaceCachedState>().current());
     let (min, max) = (cached.min_size, cached.max_size);
-    let negative = [min.w, min.h, max.w, max.h].into_iter().any(|v| v < 0);
-    let crossed = (max.w > 0 && min.w > max.w) || (max.h > 0 && min.h > max.h);
-    let no_frame = cached.geometry.is_some_and(|geometry| geometry.size.w <= 0 || geometry.size.h <= 0);
-    if negative || crossed || no_frame {
-        let what =
-            if no_frame { "the window geometry is empty" } else { "the minimum size is greater than the maximum" };
-        handle.xdg_toplevel().post_error(xdg_toplevel::Error::InvalidSize, what);
+    if (max.w > 0 && min.w > max.w) || (max.h > 0 && min.h > max.h) {
+        let message = "the smallest size is greater than the greatest";
+        handle.xdg_toplevel().post_error(xdg_toplevel::Error::InvalidSize, message);
         return None;
     }
     Some(Limits { min: Size::new(min.w, min.h), max: Size::new(max.w, max.h) })

@@ -118,5 +118,3 @@ impl XdgShellHandler for State {
         self.popup_grabbed(&surface, serial);
     }
 }
-
-smithay::delegate_xdg_shell!(State);
