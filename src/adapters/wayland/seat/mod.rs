@@ -62,7 +62,8 @@ pub struct Seat {
     touch: TouchHandle<State>,
     keys: Keys,
     buttons: Held,
-    /// The pointer is on none of our outputs: it left the host's window.
+    /// The pointer is on none of our outputs: it left the host's window, or nothing moved it yet. It is not shown, so that
+    /// a machine without a pointer composites none.
     pointer_gone: bool,
     /// What the pointer was last told to be on, and that surface's corner.
     pointer_on: Option<(WlSurface, f64, f64)>,
@@ -106,7 +107,7 @@ impl Seat {
             touch,
             keys,
             buttons: Held::default(),
-            pointer_gone: false,
+            pointer_gone: true,
             pointer_on: None,
             cursor: Cursor::default(),
             icon: None,
