@@ -196,10 +196,11 @@ def path_of(row: dict) -> str:
     """How Transom's frames came about, so that no figure is read as another path's."""
     said = row["stats"]
     output, total = said["outputs"][0], said["total"]
-    copied = {key: value for key, value in total.items() if key.endswith("_bytes") and value}
-    copied.update({f"uploads.{key}": value for key, value in total.get("uploads", {}).items() if value})
+    copied = " ".join(
+        f"{tier}={moved['cpu_bytes'] / 1e6:.0f}+{moved['gpu_bytes'] / 1e6:.0f} MB" for tier, moved in total["shm"].items() if any(moved.values())
+    )
     counts = " ".join(f"{key}={total[key]}" for key in ("submits", "draws", "transfers", "barrier_calls", "objects_created"))
-    return f"presented={output['presented']} scanned_out={output['scanned_out']} {counts} {copied} on {said['renderer']['device']}"
+    return f"presented={output['presented']} scanned_out={output['scanned_out']} {counts}; by CPU+GPU {copied or "nothing"}; {said['renderer']['device']}"
 
 
 def table(rows: list, versions: dict) -> str:

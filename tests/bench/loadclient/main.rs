@@ -114,10 +114,22 @@ fn pump(
     }
 }
 
+/// Connects; a compositor that starts has a socket's name a moment before anybody listens.
+fn connect(patience: f64) -> anyhow::Result<Connection> {
+    let until_ns = monotonic_ns() + (patience * 1e9) as u64;
+    loop {
+        match Connection::connect_to_env() {
+            Ok(connection) => return Ok(connection),
+            Err(error) if monotonic_ns() > until_ns => return Err(error).context("no compositor to load"),
+            Err(_) => std::thread::sleep(std::time::Duration::from_millis(1)),
+        }
+    }
+}
+
 fn main() -> anyhow::Result<()> {
     let options = Options::parse();
     let (warmup, seconds, patience) = (options.warmup, options.seconds, options.patience);
-    let connection = Connection::connect_to_env().context("no compositor to load")?;
+    let connection = connect(patience)?;
     let mut queue = connection.new_event_queue();
     let mut session = Session::open(&connection, &queue, options)?;
 
