@@ -339,7 +339,7 @@ pub struct Log {
 
 impl Default for Log {
     fn default() -> Self {
-        Self { filter: "info".to_owned() }
+        Self { filter: "info,smithay=warn".to_owned() }
     }
 }
 

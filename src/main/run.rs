@@ -4,6 +4,7 @@
 //! announces its formats; the command is started once clients can connect.
 
 use std::ffi::OsString;
+use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -92,7 +93,7 @@ fn start_log(filter: &str) -> Box<dyn FnMut(&str)> {
     let parsed = EnvFilter::try_new(wanted);
     let mistake = parsed.as_ref().err().map(ToString::to_string);
     let (layer, handle) = reload::Layer::new(parsed.unwrap_or_else(|_| EnvFilter::new("info")));
-    let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
+    let lines = tracing_subscriber::fmt::layer().with_writer(io::stderr).with_ansi(io::stderr().is_terminal());
     Registry::default().with(layer).with(lines).init();
     if let Some(mistake) = mistake {
         tracing::warn!("the log filter '{wanted}' is not understood, 'info' is used: {mistake}");
