@@ -1,7 +1,8 @@
 //! Programs that the compositor starts.
 //!
 //! They find the display and the control socket in their environment, get the descriptor limit back that the
-//! compositor itself was started with, and are reaped. One of them may be the one that the compositor lives for.
+//! compositor itself was started with, block no signal, and are reaped. One of them may be the one that the compositor
+//! lives for.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -9,6 +10,7 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus, Stdio};
 
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
+use nix::sys::signal::SigSet;
 
 /// Raises the limit on open descriptors as far as allowed: every client buffer holds one. Call it once, at start.
 /// Gives back the limit there was, for children.
@@ -80,12 +82,19 @@ impl Children {
 
     fn start(&mut self, mut command: Command) -> io::Result<u32> {
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
-        if let Some(DescriptorLimit { soft, hard }) = self.limit {
-            // SAFETY: between fork and exec only async-signal-safe functions may be called; setrlimit(2) is a plain
-            // system call, and the closure neither allocates nor locks.
-            unsafe {
-                command.pre_exec(move || Ok(setrlimit(Resource::RLIMIT_NOFILE, soft, hard)?));
+        let limit = self.limit;
+        let before_exec = move || -> io::Result<()> {
+            // The loop takes signals through a descriptor and blocks them; a program expects none blocked.
+            SigSet::empty().thread_set_mask()?;
+            if let Some(DescriptorLimit { soft, hard }) = limit {
+                setrlimit(Resource::RLIMIT_NOFILE, soft, hard)?;
             }
+            Ok(())
+        };
+        // SAFETY: between fork and exec only async-signal-safe functions may be called; pthread_sigmask(3) and
+        // setrlimit(2) are, and the closure neither allocates nor locks.
+        unsafe {
+            command.pre_exec(before_exec);
         }
         let child = command.spawn()?;
         let pid = child.id();
@@ -166,9 +175,10 @@ mod tests {
 
     #[test]
     fn child_that_a_signal_ends_is_told_as_a_shell_would() {
+        // As the loop does. This thread runs no other test.
+        SigSet::from_iter([nix::sys::signal::SIGTERM, nix::sys::signal::SIGCHLD]).thread_block().unwrap();
         let mut children = Children::default();
         children.start_main(&words(&["sleep", "100"]), false).unwrap();
-        children.main.unwrap();
         let pid = children.main;
         children.end_main();
         children.main = pid;
