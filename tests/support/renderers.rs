@@ -2,7 +2,7 @@
 //! paths, always under the validation layers, of which no message is forgiven.
 
 use std::collections::BTreeSet;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use transom::adapters::vulkan::{Bindless, NewError, Options, Transfers, Upload, Vulkan};
 use transom::ports::renderer::Renderer;
@@ -35,6 +35,7 @@ pub(crate) fn each(mut test: impl FnMut(&str, &mut dyn Renderer)) {
         let messages = vulkan.messages();
         test(name, &mut vulkan);
         drop(vulkan);
+        assert_eq!(Arc::strong_count(&messages), 1, "{name}: something still holds on to the instance");
         assert_eq!(messages.texts(), Vec::<String>::new(), "{name}: the validation layers speak");
     }
 }
