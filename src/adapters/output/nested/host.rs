@@ -46,6 +46,8 @@ pub(super) struct Host {
     state: State,
     events: EventLoop<()>,
     kind: HostKind,
+    /// What the window said while it was opened.
+    early: Vec<WindowEvent>,
     /// The connection broke: winit must not be asked again.
     gone: bool,
     /// The last pump ended with something left to say.
@@ -67,6 +69,8 @@ struct State {
 struct Opening {
     size: Size,
     window: Option<Result<Arc<Window>, OsError>>,
+    /// What the window said meanwhile, sizes aside: on X it may open beneath the pointer.
+    early: Vec<WindowEvent>,
 }
 
 impl Host {
@@ -82,7 +86,7 @@ impl Host {
         let mut events = builder.build().map_err(HostError::Connect)?;
         events.set_control_flow(ControlFlow::Poll);
         let kind = if events.is_wayland() { HostKind::Wayland } else { HostKind::X11 };
-        let mut opening = Opening { size, window: None };
+        let mut opening = Opening { size, window: None, early: Vec::new() };
         if let PumpStatus::Exit(_) = events.pump_app_events(None, &mut opening) {
             return Err(HostError::Gone);
         }
@@ -93,7 +97,7 @@ impl Host {
         let size_px = pixels(window.inner_size());
         let translator = translator(kind)?;
         let state = State { window: Arc::clone(&window), size_px, translator, now, heard: false, said };
-        Ok(Self { window, state, events, kind, gone: false, more: true })
+        Ok(Self { window, state, events, kind, early: opening.early, gone: false, more: true })
     }
 
     pub(super) fn kind(&self) -> HostKind {
@@ -127,6 +131,7 @@ impl Host {
     /// Reads all that is there, passes input on, and gives what else was said.
     pub(super) fn pump(&mut self, now: Time) -> Said {
         self.state.now = now;
+        self.early.drain(..).for_each(|event| self.state.hear(event));
         self.more = !self.gone;
         for _ in 0..ROUNDS {
             if !self.more {
@@ -153,8 +158,10 @@ impl ApplicationHandler for Opening {
         self.window = Some(events.create_window(attributes).map(Arc::new));
     }
 
-    fn window_event(&mut self, _events: &ActiveEventLoop, _window: WindowId, _event: WindowEvent) {
-        // The shape is asked for later, and the first frame is coming anyway.
+    fn window_event(&mut self, _events: &ActiveEventLoop, _window: WindowId, event: WindowEvent) {
+        if !matches!(event, WindowEvent::Resized(_)) {
+            self.early.push(event);
+        }
     }
 }
 
@@ -168,12 +175,8 @@ impl State {
     fn inside(&self) -> Inside {
         Inside { size_px: self.size_px, scale: self.window.scale_factor() }
     }
-}
 
-impl ApplicationHandler for State {
-    fn resumed(&mut self, _events: &ActiveEventLoop) {}
-
-    fn window_event(&mut self, _events: &ActiveEventLoop, _window: WindowId, event: WindowEvent) {
+    fn hear(&mut self, event: WindowEvent) {
         self.heard = true;
         match &event {
             WindowEvent::RedrawRequested => self.said.redraw = true,
@@ -185,5 +188,13 @@ impl ApplicationHandler for State {
                 self.translator.translate(&event, inside, self.now);
             }
         }
+    }
+}
+
+impl ApplicationHandler for State {
+    fn resumed(&mut self, _events: &ActiveEventLoop) {}
+
+    fn window_event(&mut self, _events: &ActiveEventLoop, _window: WindowId, event: WindowEvent) {
+        self.hear(event);
     }
 }
