@@ -1,5 +1,5 @@
-//! The built `transom` as a test's subject: started headless in a runtime directory of its own with the validation
-//! layers on, asked through its own command line, ended as a user would end it.
+//! The built `transom` as a test's subject: started in a runtime directory of its own with the validation layers on,
+//! headless unless it is told otherwise, asked through its own command line, ended as a user would end it.
 //!
 //! [`Compositor::quit`] is part of the test: exit status 0, no word from the validation layers, nothing logged as our own
 //! fault. A test that fails before leaves no process behind and shows what the compositor said.
@@ -22,7 +22,11 @@ const SOCKET: &str = "wayland-test";
 /// How it is started.
 #[derive(Clone, Debug)]
 pub(crate) struct Setup<'a> {
-    /// Each headless output's mode.
+    /// Where outputs and input come from.
+    pub(crate) backend: &'a str,
+    /// Variables that lead to its host.
+    pub(crate) host: &'a [(&'a str, &'a str)],
+    /// Each output's mode.
     pub(crate) outputs: &'a [&'a str],
     /// Lines of compositor.toml beside `renderer.validation`.
     pub(crate) config: &'a str,
@@ -30,7 +34,7 @@ pub(crate) struct Setup<'a> {
 
 impl Default for Setup<'_> {
     fn default() -> Self {
-        Self { outputs: &["800x600@60"], config: "" }
+        Self { backend: "headless", host: &[], outputs: &["800x600@60"], config: "" }
     }
 }
 
@@ -75,10 +79,10 @@ impl Compositor {
         let config = runtime.path().join("compositor.toml");
         std::fs::write(&config, format!("renderer.validation = true\n{}\n", setup.config)).unwrap();
         let mut command = rig::transom();
-        command.args(["run", "--backend", "headless", "--socket", SOCKET, "--config"]).arg(&config);
+        command.args(["run", "--backend", setup.backend, "--socket", SOCKET, "--config"]).arg(&config);
         command.args(setup.outputs.iter().flat_map(|mode| ["--output", mode]));
-        at_home(&mut command, runtime.path());
-        let process = Process::start("transom", &mut command);
+        at_home(&mut command, runtime.path()).envs(setup.host.iter().copied());
+        let process = Process::start(&format!("transom {}", setup.backend), &mut command);
         let mut compositor = Self { process, runtime };
         until("an answer of the compositor", || {
             compositor.check_alive();
@@ -161,9 +165,14 @@ impl Compositor {
     }
 
     /// Ends it and checks that all was well from first to last.
-    pub(crate) fn quit(mut self) {
+    pub(crate) fn quit(self) {
+        self.quit_by(|compositor| drop(compositor.run(&["msg", "quit"])));
+    }
+
+    /// As [`Compositor::quit`], where something else makes it end.
+    pub(crate) fn quit_by(mut self, end: impl FnOnce(&Self)) {
         let complaints = self.stats().total.validation_messages;
-        self.run(&["msg", "quit"]);
+        end(&self);
         let status = self.process.end();
         let faults: Vec<_> = self.process.all_said().iter().filter(|line| is_fault(line)).cloned().collect();
         assert!(status.success(), "the compositor ended with {status}");
