@@ -40,18 +40,19 @@ extern "C" fn mend_ours(_signal: libc::c_int, info: *mut libc::siginfo_t, _conte
 }
 
 fn file(len: usize) -> OwnedFd {
-    let fd = memfd_create(c"sigbus", MFdFlags::empty()).unwrap();
-    ftruncate(&fd, len as i64).unwrap();
+    let fd = memfd_create(c"sigbus", MFdFlags::empty()).expect("a file in memory");
+    ftruncate(&fd, len as i64).expect("room in memory");
     fd
 }
 
 /// A mapping whose file is gone: the next read faults.
 fn vanishing() -> NonNull<u8> {
     let fd = file(PAGE);
-    let len = NonZeroUsize::new(PAGE).unwrap();
+    let len = NonZeroUsize::new(PAGE).expect("not zero");
     // SAFETY: a new mapping at an address of the kernel's choice.
-    let start = unsafe { mmap(None, len, ProtFlags::PROT_READ, MapFlags::MAP_SHARED, fd.as_fd(), 0) }.unwrap();
-    ftruncate(&fd, 0).unwrap();
+    let start =
+        unsafe { mmap(None, len, ProtFlags::PROT_READ, MapFlags::MAP_SHARED, fd.as_fd(), 0) }.expect("a mapping");
+    ftruncate(&fd, 0).expect("a file can shrink");
     start.cast()
 }
 

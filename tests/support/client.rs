@@ -40,7 +40,7 @@ pub(crate) struct Host {
 
 impl Host {
     pub(crate) fn new() -> Self {
-        let server = Server::unconnected(Options::default()).unwrap();
+        let server = Server::unconnected(Options::default()).expect("a display without a socket");
         Self { server, now: Time::from_ns(1_000_000_000) }
     }
 
@@ -52,8 +52,8 @@ impl Host {
 
     /// Connects a client that has bound everything.
     pub(crate) fn connect(&mut self) -> Client {
-        let (ours, theirs) = UnixStream::pair().unwrap();
-        self.server.insert_client(theirs).unwrap();
+        let (ours, theirs) = UnixStream::pair().expect("a pair of sockets");
+        self.server.insert_client(theirs).expect("the server takes a client");
         let mut client = Client::new(ours);
         client.roundtrip(self);
         client
@@ -61,8 +61,8 @@ impl Host {
 
     /// Lets the server handle and send whatever there is.
     pub(crate) fn dispatch(&mut self) {
-        self.server.dispatch(self.now).unwrap();
-        self.server.flush().unwrap();
+        self.server.dispatch(self.now).expect("the display can be read");
+        self.server.flush().expect("the display can be written");
     }
 }
 
@@ -118,7 +118,7 @@ pub(crate) struct Client {
 
 impl Client {
     fn new(stream: UnixStream) -> Self {
-        let connection = Connection::from_socket(stream).unwrap();
+        let connection = Connection::from_socket(stream).expect("a connected socket");
         let queue = connection.new_event_queue();
         let handle = queue.handle();
         let registry = connection.display().get_registry(&handle, ());
@@ -233,8 +233,8 @@ impl Client {
 
 /// A file in memory.
 pub(crate) fn memory(flags: MFdFlags, len: i64) -> OwnedFd {
-    let fd = memfd_create(c"client", flags).unwrap();
-    ftruncate(&fd, len).unwrap();
+    let fd = memfd_create(c"client", flags).expect("a file in memory");
+    ftruncate(&fd, len).expect("room in memory");
     fd
 }
 
@@ -257,7 +257,7 @@ impl Pool {
     /// Writes `count` texels of 4 bytes from byte `offset` on.
     pub(crate) fn fill(&self, offset: i64, count: usize, argb: u32) {
         let bytes = argb.to_le_bytes().repeat(count);
-        nix::sys::uio::pwrite(&self.file, &bytes, offset).unwrap();
+        nix::sys::uio::pwrite(&self.file, &bytes, offset).expect("the pool's file can be written");
     }
 
     pub(crate) fn buffer(

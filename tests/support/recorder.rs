@@ -51,7 +51,7 @@ impl Recorder {
     pub(crate) fn texel(&self, texture: TextureId, x: i32, y: i32) -> u32 {
         let kept = &self.textures[&texture];
         let at = (y * kept.size.w + x) as usize * kept.texel_bytes;
-        u32::from_le_bytes(kept.bytes[at..at + 4].try_into().unwrap())
+        u32::from_le_bytes(kept.bytes[at..at + 4].try_into().expect("four bytes"))
     }
 
     pub(crate) fn texture_count(&self) -> usize {

@@ -107,6 +107,9 @@ fn presentation_feedback_has_the_frames_own_values_and_the_superseded_is_discard
     assert_eq!(client.verdict(late), Some(&Verdict::Discarded));
 }
 
+/// One thing that a client does before it is killed.
+type Act<'a> = &'a mut dyn FnMut(&mut Client, &mut Stage);
+
 #[test]
 fn client_killed_anywhere_leaves_nothing_behind() {
     let steps = 7;
@@ -114,7 +117,7 @@ fn client_killed_anywhere_leaves_nothing_behind() {
         let (mut stage, mut client) = Stage::new();
         let (parent, child) = (client.surface(), client.surface());
         let subcompositor = client.bind::<wl_subcompositor::WlSubcompositor>();
-        let acts: [&mut dyn FnMut(&mut Client, &mut Stage); 7] = [
+        let acts: [Act<'_>; 7] = [
             &mut |client, _| drop(subcompositor.get_subsurface(&child, &parent, &client.handle, ())),
             &mut |client, _| put(&child, &client.buffer(4, 4, RED)),
             &mut |client, _| put(&parent, &client.buffer(8, 8, GREEN)),

@@ -65,11 +65,15 @@ impl Stage {
     /// One frame: latched, uploaded, rendered.
     pub(crate) fn frame(&mut self) {
         self.latch();
-        self.host.server.state.upload(self.output, &mut self.renderer, &mut self.scene).unwrap();
+        self.host
+            .server
+            .state
+            .upload(self.output, &mut self.renderer, &mut self.scene)
+            .expect("a renderer that is not lost");
         self.tracker.compare(&self.scene);
         self.tracker.rendered(&self.scene);
         self.host.server.state.frame_submitted(self.output);
-        self.host.server.flush().unwrap();
+        self.host.server.flush().expect("the display can be written");
     }
 
     pub(crate) fn latch(&mut self) {
