@@ -47,6 +47,15 @@ impl Region {
         }
     }
 
+    /// Becomes the pixels of `rects`, which the caller knows to be disjoint and not empty.
+    pub fn set_disjoint(&mut self, rects: &[Rect]) {
+        debug_assert!(
+            rects.iter().enumerate().all(|(i, a)| !a.is_empty() && !rects[..i].iter().any(|b| a.overlaps(*b)))
+        );
+        self.rects.clear();
+        self.rects.extend_from_slice(rects);
+    }
+
     /// Becomes a copy of `other`.
     pub fn copy_from(&mut self, other: &Self) {
         self.rects.clone_from(&other.rects);

@@ -15,10 +15,11 @@
 //! together everything is painted inside the damage's hull, one rectangle an element: the cost of a frame is bounded
 //! whatever clients send, and its picture stays right.
 //!
-//! **Transfers.** An element copied instead of drawn must not be painted over by what is beneath, since all copies of
-//! a frame come before all draws. [`Visibility::is_transfer`] therefore holds only for elements whose whole part was
-//! taken from `open`: everything beneath them excludes it, so "transfers first, draws after, back to front" gives the
-//! picture that painting in order gives. Storage is reused: a warm walk allocates nothing.
+//! **Transfers.** What is copied instead of drawn must not be painted over by what is beneath, since all copies of a
+//! frame come before all draws. So only pixels are copied that are opaque and that the element took from `open`:
+//! everything beneath excludes them, and "transfers first, draws after, back to front" gives the picture that painting
+//! in order gives. An element with a translucent rim is copied inside and drawn at the rim. Storage is reused: a warm
+//! walk allocates nothing.
 
 use super::geometry::{Point, Rect};
 use super::region::Region;
@@ -54,16 +55,18 @@ struct Limits {
     open: usize,
     /// Of all parts together, past which the whole hull of the damage is painted.
     parts: usize,
+    /// Of one element's opaque part, past which it is not copied.
+    opaque: usize,
 }
 
-const LIMITS: Limits = Limits { damage: 64, open: 128, parts: 8192 };
+const LIMITS: Limits = Limits { damage: 64, open: 128, parts: 8192, opaque: 16 };
 
-/// A run of `rects`, and how it is painted.
+/// A run of `rects`: those that are copied, then those that are drawn.
 #[derive(Clone, Copy, Debug, Default)]
 struct Run {
     start: u32,
-    len: u32,
-    transfer: bool,
+    copied: u32,
+    drawn: u32,
 }
 
 /// See the module's docs.
@@ -71,6 +74,8 @@ struct Run {
 pub struct Visibility {
     limits: Limits,
     open: Region,
+    /// An element's part, becoming what of it is drawn.
+    part: Region,
     /// One for each element, in the scene's order.
     runs: Vec<Run>,
     rects: Vec<Rect>,
@@ -87,7 +92,15 @@ impl Default for Visibility {
 impl Visibility {
     /// No storage yet.
     pub const fn new() -> Self {
-        Self { limits: LIMITS, open: Region::new(), runs: Vec::new(), rects: Vec::new(), transfers: 0, draws: 0 }
+        Self {
+            limits: LIMITS,
+            open: Region::new(),
+            part: Region::new(),
+            runs: Vec::new(),
+            rects: Vec::new(),
+            transfers: 0,
+            draws: 0,
+        }
     }
 
     /// With storage for `elements` elements and for as many rectangles as the bounds allow: scenes up to there never
@@ -95,6 +108,7 @@ impl Visibility {
     pub fn with_capacity(elements: usize) -> Self {
         Self {
             open: Region::with_capacity(LIMITS.open * 4), // a subtraction makes four of one at most
+            part: Region::with_capacity(LIMITS.open * 4),
             runs: Vec::with_capacity(elements),
             rects: Vec::with_capacity(LIMITS.parts + LIMITS.open * 4),
             ..Self::new()
@@ -120,12 +134,12 @@ impl Visibility {
     /// The element's part, empty where it paints nothing. `index` is its place in the scene computed last.
     pub fn rects(&self, index: usize) -> &[Rect] {
         let run = self.runs.get(index).copied().unwrap_or_default();
-        &self.rects[run.start as usize..][..run.len as usize]
+        &self.rects[run.start as usize..][..(run.copied + run.drawn) as usize]
     }
 
-    /// Whether the element is to be copied, before all draws.
+    /// Whether all that the element paints is to be copied, before all draws.
     pub fn is_transfer(&self, index: usize) -> bool {
-        self.runs.get(index).is_some_and(|run| run.transfer)
+        self.runs.get(index).is_some_and(|run| run.copied > 0 && run.drawn == 0)
     }
 
     /// Where no element hides the background: disjoint rectangles, physical pixels, to be painted before all draws.
@@ -135,20 +149,20 @@ impl Visibility {
 
     /// What is copied, in any order, before all draws.
     pub fn transfers(&self) -> impl Iterator<Item = Part<'_>> {
-        self.parts(true)
+        self.parts(|run| (run.start, run.copied))
     }
 
     /// What is drawn, back to front, after the background.
     pub fn draws(&self) -> impl Iterator<Item = Part<'_>> {
-        self.parts(false)
+        self.parts(|run| (run.start + run.copied, run.drawn))
     }
 
-    /// Elements that are copied.
+    /// Elements of which something is copied.
     pub fn transfer_count(&self) -> usize {
         self.transfers
     }
 
-    /// Elements that are drawn, the background counted as one.
+    /// Elements of which something is drawn, the background counted as one.
     pub fn draw_count(&self) -> usize {
         self.draws
     }
@@ -161,14 +175,17 @@ impl Visibility {
     /// Turns every transfer into a draw, which is always right.
     pub fn draw_all(&mut self) {
         for run in &mut self.runs {
-            run.transfer = false;
+            run.drawn += std::mem::take(&mut run.copied);
         }
-        self.draws += std::mem::take(&mut self.transfers);
+        self.transfers = 0;
+        self.draws = self.draws().count() + usize::from(!self.open.is_empty());
     }
 
-    fn parts(&self, transfer: bool) -> impl Iterator<Item = Part<'_>> {
-        let chosen = self.runs.iter().enumerate().filter(move |(_, run)| run.len > 0 && run.transfer == transfer);
-        chosen.map(|(index, run)| Part { index, rects: &self.rects[run.start as usize..][..run.len as usize] })
+    fn parts(&self, piece: impl Fn(&Run) -> (u32, u32)) -> impl Iterator<Item = Part<'_>> {
+        self.runs.iter().enumerate().filter_map(move |(index, run)| {
+            let (start, len) = piece(run);
+            (len > 0).then(|| Part { index, rects: &self.rects[start as usize..][..len as usize] })
+        })
     }
 
     fn start_over(&mut self, scene: &Scene) {
@@ -199,9 +216,12 @@ impl Visibility {
                 continue;
             }
             let all_taken = self.take_opaque(scene, element);
-            let transfer =
-                means == Means::Transfer && all_taken && is_plain(element) && !self.open.overlaps(element.dst);
-            self.note(index, start, transfer);
+            let copied = if all_taken && means == Means::Transfer && is_plain(element) {
+                self.split(start, scene.opaque(element))
+            } else {
+                0
+            };
+            self.note(index, start, copied);
         }
         true
     }
@@ -215,7 +235,7 @@ impl Visibility {
             }
             let start = self.rects.len();
             self.rects.push(rect);
-            self.note(index, start, false);
+            self.note(index, start, 0);
             if scene.opaque(element).iter().any(|o| o.contains_rect(hull)) {
                 self.open.clear();
                 return;
@@ -234,13 +254,28 @@ impl Visibility {
         })
     }
 
-    fn note(&mut self, index: usize, start: usize, transfer: bool) {
-        self.runs[index] = Run { start: start as u32, len: (self.rects.len() - start) as u32, transfer };
-        if transfer {
-            self.transfers += 1;
-        } else {
-            self.draws += 1;
+    /// Splits the part that begins at `start` into what is opaque, first, and the rest; tells how many rectangles are
+    /// opaque.
+    fn split(&mut self, start: usize, opaque: &[Rect]) -> usize {
+        if opaque.len() > self.limits.opaque {
+            return 0;
         }
+        self.part.set_disjoint(&self.rects[start..]);
+        self.rects.truncate(start);
+        for &rect in opaque {
+            self.rects.extend(self.part.rects().iter().filter_map(|r| r.intersection(rect)));
+            self.part.subtract(rect);
+        }
+        let copied = self.rects.len() - start;
+        self.rects.extend_from_slice(self.part.rects());
+        copied
+    }
+
+    fn note(&mut self, index: usize, start: usize, copied: usize) {
+        let drawn = self.rects.len() - start - copied;
+        self.runs[index] = Run { start: start as u32, copied: copied as u32, drawn: drawn as u32 };
+        self.transfers += usize::from(copied > 0);
+        self.draws += usize::from(drawn > 0);
     }
 }
 
@@ -436,7 +471,7 @@ mod tests {
             draw_all in any::<bool>(),
         ) {
             let (scene, region) = (scene_of(&made), region_of(&damage));
-            let limits = Limits { damage: bounds.0, open: bounds.1, parts: bounds.2 };
+            let limits = Limits { damage: bounds.0, open: bounds.1, parts: bounds.2, opaque: 2 };
             let mut visibility = Visibility { limits, ..Visibility::new() };
             visibility.compute(&scene, &region, means_of(&made));
             if draw_all { visibility.draw_all(); }
@@ -484,6 +519,17 @@ mod tests {
         let half = Made { opaque: vec![Rect::new(0, 0, 10, SIDE)], ..full(ALL) };
         assert!(computed(std::slice::from_ref(&half), Rect::new(2, 2, 4, 4)).is_transfer(0));
         assert!(!computed(std::slice::from_ref(&half), ALL).is_transfer(0));
+    }
+
+    #[test]
+    fn transfer_of_an_element_with_a_translucent_rim_leaves_the_rim_to_be_drawn() {
+        let inner = Rect::new(3, 3, 14, 14);
+        let visibility = computed(&[Made { opaque: vec![inner], ..full(ALL) }], ALL);
+        let copied: Vec<Rect> = visibility.transfers().flat_map(|part| part.rects.to_vec()).collect();
+        assert_eq!(copied, [inner]);
+        let drawn: u64 = visibility.draws().flat_map(|part| part.rects).map(|r| r.size().area()).sum();
+        assert_eq!(drawn, ALL.size().area() - inner.size().area());
+        assert_eq!((visibility.transfer_count(), visibility.draw_count()), (1, 2)); // the background shows at the rim
     }
 
     #[test]
