@@ -1,9 +1,12 @@
 //! What is kept for each connection.
 
+use std::ffi::CString;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use smithay::reexports::wayland_server::backend::{ClientData, ClientId, DisconnectReason};
+use smithay::reexports::wayland_server::protocol::__interfaces::WL_DISPLAY_INTERFACE;
+use smithay::reexports::wayland_server::{Client, DisplayHandle};
 use smithay::wayland::compositor::CompositorClientState;
 
 use super::pool::PoolCount;
@@ -32,6 +35,20 @@ impl ClientData for ClientState {
             DisconnectReason::ConnectionClosed => tracing::debug!(?client, "client left"),
             DisconnectReason::ProtocolError(error) => tracing::warn!(?client, %error, "client broke the protocol"),
         }
+    }
+}
+
+/// wl_display.error.no_memory.
+const NO_MEMORY: u32 = 2;
+
+/// Ends a connection that asks for more than its share, for want of an error of the interface's own: the display's.
+pub(super) fn refuse(client: &Client, display: &DisplayHandle, why: &str) {
+    let backend = display.backend_handle();
+    let wl_display = backend.object_for_protocol_id(client.id(), &WL_DISPLAY_INTERFACE, 1);
+    match wl_display.map(|wl_display| (wl_display, CString::new(why))) {
+        Ok((wl_display, Ok(why))) => backend.post_error(wl_display, NO_MEMORY, why),
+        // Without a display object the client is gone already.
+        _ => tracing::debug!(why, "a client that is gone is refused"),
     }
 }
 

@@ -19,7 +19,7 @@ use smithay::wayland::compositor::{
     SurfaceUserData, with_states,
 };
 
-use super::client::ClientState;
+use super::client::{ClientState, refuse};
 use super::state::State;
 use super::subsurface::Committed;
 use crate::domain::geometry::Rect;
@@ -32,8 +32,6 @@ const MAX_CALLBACKS: usize = 4096;
 const MAX_REGION: usize = 2048;
 /// Surface commits of a synchronised sub-surface that may wait for its parent's.
 const MAX_CACHED_COMMITS: u32 = 4096;
-/// wl_display.error.no_memory, for want of an error of the interface's own.
-const NO_MEMORY: u32 = 2;
 
 /// smithay's lists of surfaces, in shares.
 ///
@@ -102,11 +100,11 @@ impl Dispatch<WlSurface, SurfaceUserData> for State {
                 merge_damage(surface);
             }
             wl_surface::Request::Frame { .. } if pending_callbacks(surface) >= MAX_CALLBACKS => {
-                return surface.post_error(NO_MEMORY, "too many frame callbacks in one surface commit");
+                return refuse(client, display, "too many frame callbacks in one surface commit");
             }
             wl_surface::Request::Commit => {
                 if Committed::note(surface) > MAX_CACHED_COMMITS {
-                    return surface.post_error(NO_MEMORY, "too many surface commits wait for the parent's");
+                    return refuse(client, display, "too many surface commits wait for the parent's");
                 }
                 return state.commit_through(client, surface, data, display, init);
             }
@@ -165,7 +163,7 @@ impl Dispatch<WlRegion, RegionUserData> for State {
                 return;
             }
             if !state.core.regions.count(region, MAX_REGION) {
-                return region.post_error(NO_MEMORY, "too many rectangles in a region");
+                return refuse(client, display, "too many rectangles in a region");
             }
         }
         <CompositorState as Dispatch<_, _, Self>>::request(state, client, region, request, data, display, init);

@@ -18,6 +18,10 @@ use crate::domain::frame::Time;
 /// Socket names tried are `wayland-1` up to, not including, `wayland-64`; `wayland-0` is left to a host.
 const SOCKET_NUMBERS: std::ops::Range<usize> = 1..64;
 
+/// Events kept for a client that does not read them, past which its connection ends: enough for one that is busy or
+/// stopped for a while under a fast mouse, little enough that many such clients do no harm.
+const MAX_UNREAD_BYTES: usize = 1 << 20;
+
 /// Why there is no server.
 #[derive(Debug, thiserror::Error)]
 pub enum ServerError {
@@ -61,6 +65,7 @@ impl Server {
     /// [`ServerError::Display`].
     pub fn unconnected(options: super::state::Options) -> Result<Self, ServerError> {
         let display = Display::new()?;
+        display.handle().set_default_max_buffer_size(MAX_UNREAD_BYTES);
         let state = State::new(&display.handle(), options);
         Ok(Self { state, display, socket: None })
     }

@@ -1,7 +1,8 @@
 //! The door of the shell protocols: what smithay lets pass and the protocol does not.
 //!
 //! Every request of xdg-shell comes through here first, and that of layer surfaces which could hurt, as those of
-//! wl_surface do through `compositor`. smithay's sizes must not be negative: it asserts so in debug builds.
+//! wl_surface do through `compositor`. smithay's sizes must not be negative: it asserts so in debug builds. It adds
+//! positions up in 32 bits: one farther out than [`FAR`] is brought back to it, where it means the same.
 
 use smithay::reexports::wayland_protocols::xdg::shell::server::xdg_popup::XdgPopup;
 use smithay::reexports::wayland_protocols::xdg::shell::server::xdg_positioner::{self, XdgPositioner};
@@ -22,6 +23,15 @@ use smithay::wayland::shell::xdg::{
 };
 
 use crate::adapters::wayland::state::State;
+
+/// Logical pixels from anything to anything that places or sizes a surface, at most: far off every screen, while the sum
+/// of a dozen such still fits 32 bits.
+const FAR: i32 = 1 << 24;
+
+/// Brings numbers back to [`FAR`].
+fn limit<const N: usize>(numbers: [&mut i32; N]) {
+    numbers.into_iter().for_each(|number| *number = (*number).clamp(-FAR, FAR));
+}
 
 impl Dispatch<XdgWmBase, XdgWmBaseUserData> for State {
     fn request(
@@ -51,15 +61,16 @@ impl Dispatch<XdgSurface, XdgSurfaceUserData> for State {
         state: &mut Self,
         client: &Client,
         surface: &XdgSurface,
-        request: xdg_surface::Request,
+        mut request: xdg_surface::Request,
         data: &XdgSurfaceUserData,
         display: &DisplayHandle,
         init: &mut DataInit<'_, Self>,
     ) {
-        if let xdg_surface::Request::SetWindowGeometry { width, height, .. } = request
-            && (width <= 0 || height <= 0)
-        {
-            return surface.post_error(xdg_surface::Error::InvalidSize, "the window geometry is empty");
+        if let xdg_surface::Request::SetWindowGeometry { x, y, width, height } = &mut request {
+            if *width <= 0 || *height <= 0 {
+                return surface.post_error(xdg_surface::Error::InvalidSize, "the window geometry is empty");
+            }
+            limit([x, y, width, height]);
         }
         // smithay does not say which xdg_surface a new role is of: whoever hears of the role finds it here.
         state.shell.role_giver = Some(surface.clone());
@@ -77,15 +88,23 @@ impl Dispatch<XdgPositioner, XdgPositionerUserData> for State {
         state: &mut Self,
         client: &Client,
         positioner: &XdgPositioner,
-        request: xdg_positioner::Request,
+        mut request: xdg_positioner::Request,
         data: &XdgPositionerUserData,
         display: &DisplayHandle,
         init: &mut DataInit<'_, Self>,
     ) {
-        if let xdg_positioner::Request::SetParentSize { parent_width, parent_height } = request
-            && (parent_width < 0 || parent_height < 0)
-        {
-            return positioner.post_error(xdg_positioner::Error::InvalidInput, "the parent's size is negative");
+        match &mut request {
+            xdg_positioner::Request::SetSize { width: x, height: y } | xdg_positioner::Request::SetOffset { x, y } => {
+                limit([x, y])
+            }
+            xdg_positioner::Request::SetAnchorRect { x, y, width, height } => limit([x, y, width, height]),
+            xdg_positioner::Request::SetParentSize { parent_width, parent_height } => {
+                if *parent_width < 0 || *parent_height < 0 {
+                    return positioner.post_error(xdg_positioner::Error::InvalidInput, "the parent's size is negative");
+                }
+                limit([parent_width, parent_height]);
+            }
+            _ => {}
         }
         <XdgShellState as Dispatch<_, _, Self>>::request(state, client, positioner, request, data, display, init);
     }
