@@ -51,6 +51,12 @@ pub(crate) struct Live {
     fds: u64,
 }
 
+impl Live {
+    pub(crate) fn clients(&self) -> u64 {
+        self.clients
+    }
+}
+
 impl From<&Stats> for Live {
     fn from(stats: &Stats) -> Self {
         Self {
@@ -177,6 +183,13 @@ impl Compositor {
         let faults: Vec<_> = self.process.all_said().iter().filter(|line| is_fault(line)).cloned().collect();
         assert!(status.success(), "the compositor ended with {status}");
         assert!(complaints == 0 && faults.is_empty(), "{complaints} validation messages; {faults:#?}");
+    }
+
+    /// Bytes of memory that it has to itself and in use.
+    pub(crate) fn resident_bytes(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.id())).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).expect("a line of anonymous memory");
+        line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() * 1024
     }
 
     /// Whether the process is there.

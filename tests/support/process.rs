@@ -122,6 +122,11 @@ impl Process {
         until(&format!("the end of {name}"), || child.try_wait().unwrap())
     }
 
+    /// Its process id.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Sends it a signal, alone of its group.
     pub(crate) fn signal(&self, signal: Signal) {
         kill(Pid::from_raw(self.child.id() as i32), signal).unwrap();
