@@ -1,0 +1,195 @@
+//! Weston's demonstrations. Each shows one part of the protocol; what they ought to look like they say themselves.
+
+use transom::domain::geometry::{Point, Rect};
+use transom::ports::renderer::Pixels;
+
+use super::scene::{DESKTOP, Scene, colours, rect, shown, spread};
+use super::support::picture::rgb;
+use super::support::protocol::LEFT;
+
+const WHITE: [u8; 3] = [255; 3];
+const RED: [u8; 3] = [255, 0, 0];
+const GREEN: [u8; 3] = [0, 255, 0];
+const BLUE: [u8; 3] = [0, 0, 255];
+
+/// wl_shm buffers and frame callbacks: a pattern in a white frame 20 wide.
+#[test]
+fn simple_shm_paints_its_pattern_in_its_frame() {
+    let Some(scene) = Scene::open("simple_shm", &["weston-simple-shm"]) else { return };
+    let mut program = scene.start("weston-simple-shm", &[]);
+    let window = scene.window(&mut program);
+    let picture = scene.picture_of(&window);
+    let [x, y, w, h] = window.geometry;
+    assert_eq!(shown(&picture), rect(&window));
+    let frame = w * h - (w - 40) * (h - 40);
+    assert!(colours(&picture, window.geometry)[&WHITE] >= frame as usize, "the frame is white");
+    assert!(colours(&picture, [x + 20, y + 20, w - 40, h - 40]).len() > 100, "and a pattern inside it");
+    scene.change(&picture, "a pattern that moves");
+    scene.interrupt(program);
+    scene.quit();
+}
+
+/// A green ball in a white frame on a half transparent ground.
+fn is_ball([r, g, b]: [u8; 3]) -> bool {
+    i32::from(g) > 150 && g > r.saturating_add(100) && g > b.saturating_add(60)
+}
+
+/// Damage in every way that a surface can be turned, scaled and cropped: the ball is one and whole wherever it is, with
+/// no trail behind it.
+#[test]
+fn simple_damage_moves_one_ball_without_a_trail() {
+    let Some(scene) = Scene::open("simple_damage", &["weston-simple-damage"]) else { return };
+    let turns = ["normal", "90", "180", "270", "flipped", "flipped-90", "flipped-180", "flipped-270"];
+    let turned = turns
+        .iter()
+        .flat_map(|turn| [vec!["--transform", turn], vec!["--transform", turn, "--scale=2", "--use-damage-buffer"]]);
+    let others = ["--use-viewport", "--use-viewport --use-damage-buffer", "--rotating-transform"];
+    let others = others.map(|arguments| arguments.split(' ').map(str::to_owned).collect::<Vec<_>>());
+    for arguments in turned.chain(others) {
+        let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
+        let mut program = scene.start("weston-simple-damage", &arguments);
+        let window = scene.window(&mut program);
+        let ground = |picture: &Pixels| shown(picture) == rect(&window) && spread(picture, is_ball).1 > 0;
+        let mut picture = scene.picture("a ball", ground);
+        let corner = Point::new(window.geometry[0] + 2, window.geometry[1] + 2);
+        assert_eq!(rgb(&picture, corner), WHITE, "{arguments:?}");
+        let middle = DESKTOP.map(|channel| channel / 2);
+        let near = |color: [u8; 3]| (0..3).all(|i| color[i].abs_diff(middle[i]) <= 1);
+        assert!(spread(&picture, near).1 > 40_000, "the desktop shines through by half, {arguments:?}");
+        for _ in 0..6 {
+            let (ball, pixels) = spread(&picture, is_ball);
+            let (w, h) = (ball.w, ball.h);
+            assert!((18..=22).contains(&w) && (18..=22).contains(&h), "a ball of {w}x{h}, {arguments:?}");
+            assert!((270..=370).contains(&pixels), "a ball of {pixels} pixels, {arguments:?}");
+            picture = scene.change(&picture, "a ball that moves");
+        }
+        scene.interrupt(program);
+    }
+    scene.quit();
+}
+
+/// Sub-surfaces that repaint by themselves, or only with their parent: a green canvas, a red one, and a triangle drawn by
+/// OpenGL.
+#[test]
+fn subsurfaces_repaint_by_themselves_or_with_their_parent() {
+    let Some(scene) = Scene::open("subsurfaces", &["weston-subsurfaces"]) else { return };
+    for (arguments, free) in [(["-r0", "-t0"], true), (["-r1", "-t1"], false)] {
+        let mut program = scene.start("weston-subsurfaces", &arguments);
+        let window = scene.window(&mut program);
+        let red = |[r, g, b]: [u8; 3]| (150..180).contains(&r) && g < 60 && b < 30;
+        let green = |[r, g, b]: [u8; 3]| r < 30 && (150..190).contains(&g) && b < 40;
+        let dark = |[r, g, b]: [u8; 3]| r < 10 && (45..70).contains(&g) && b < 15;
+        let all = |picture: &Pixels| {
+            spread(picture, red).1 > 5000 && spread(picture, green).1 > 20_000 && spread(picture, dark).1 > 5000
+        };
+        let picture = scene.picture("three canvases", all);
+        let (canvas, box_of_red, box_of_triangle) =
+            (spread(&picture, green).0, spread(&picture, red).0, spread(&picture, dark).0);
+        assert!(rect(&window).contains_rect(canvas.hull(box_of_red).hull(box_of_triangle)));
+        assert!(box_of_red.x >= canvas.right() - 1 && box_of_triangle.x >= canvas.right() - 1, "to the right of it");
+        assert!(
+            box_of_triangle.y >= box_of_red.bottom() - 1,
+            "one beneath the other: {box_of_red:?}, {box_of_triangle:?}"
+        );
+        if free {
+            scene.picture("both that move", |later| {
+                differs(&picture, later, box_of_red) && differs(&picture, later, box_of_triangle)
+            });
+            assert!(!differs(&picture, &scene.compositor.screenshot(), canvas), "their parent stands still");
+        }
+        scene.close(program, &window);
+    }
+    scene.quit();
+}
+
+fn differs(one: &Pixels, other: &Pixels, part: Rect) -> bool {
+    let mut places = (part.y..part.bottom()).flat_map(|y| (part.x..part.right()).map(move |x| Point::new(x, y)));
+    places.any(|at| rgb(one, at) != rgb(other, at))
+}
+
+/// wp_viewport: cut, scaled, both or neither. `weston-scaler --help` says what is to be seen.
+#[test]
+fn scaler_cuts_and_scales_as_it_says() {
+    let Some(scene) = Scene::open("scaler", &["weston-scaler"]) else { return };
+    for (mode, size) in [("-n", (421, 337)), ("-d", (220, 308)), ("-s", (55, 77)), ("-b", (220, 308))] {
+        let mut program = scene.start("weston-scaler", &[mode]);
+        let window = scene.window(&mut program);
+        let [x, y, w, h] = window.geometry;
+        assert_eq!((w, h), size, "{mode}");
+        let picture = scene.picture_of(&window);
+        assert_eq!(shown(&picture), rect(&window), "{mode}");
+        let seen = colours(&picture, window.geometry);
+        let (blue, _) = spread(&picture, |color| color == BLUE);
+        match mode {
+            // "Red box with a blue box in the upper left part", whole or squashed.
+            "-n" | "-d" => {
+                assert!(seen[&RED] * 100 > (w * h * 90) as usize, "{mode}: mostly red");
+                let scaled = |v: i32, size: i32, of: i32| v * size / of;
+                let (left, top) = (scaled(21, w, 421), scaled(25, h, 337));
+                let (wide, high) = (scaled(55, w, 421), scaled(77, h, 337));
+                let off = [blue.x - x - left, blue.y - y - top, blue.w - wide, blue.h - high];
+                assert!(off.iter().all(|off| off.abs() <= 3), "{mode}: {blue:?} in {window:?} is off by {off:?}");
+            }
+            // "Blue box with green top and left edge, thick white right edge".
+            _ => {
+                assert!(seen[&BLUE] * 100 > (w * h * 90) as usize, "{mode}: mostly blue");
+                assert!(!seen.contains_key(&RED), "{mode}: nothing from outside the cut");
+                let right = rgb(&picture, Point::new(x + w - 1, y + h / 2));
+                assert!(right[0] > 100 && right[2] > 200, "{mode}: white on the right, not {right:?}");
+                // Where it is not enlarged, that edge is a quarter of a pixel.
+                let left = rgb(&picture, Point::new(x, y + h / 2));
+                assert!(left[1] > 50 && left[0] == 0 || mode == "-s", "{mode}: green on the left, not {left:?}");
+            }
+        }
+        scene.close(program, &window);
+    }
+    scene.quit();
+}
+
+/// Four rays from the middle of a black ground: red up, green to the right, white down and to the left.
+#[test]
+fn transformed_shows_its_rays_upright() {
+    let Some(scene) = Scene::open("transformed", &["weston-transformed"]) else { return };
+    let mut program = scene.start("weston-transformed", &[]);
+    let window = scene.window(&mut program);
+    let [x, y, w, h] = window.geometry;
+    let picture = scene.picture_of(&window);
+    let middle = Point::new(x + w / 2, y + h / 2);
+    let (red, _) = spread(&picture, |color| color == RED);
+    let (green, _) = spread(&picture, |color| color == GREEN);
+    let (white, _) = spread(&picture, |color| color == WHITE);
+    assert!((red.x - middle.x).abs() <= 2 && red.w <= 4 && red.y <= y + 1 && red.bottom() <= middle.y + 2, "{red:?}");
+    assert!((green.y - middle.y).abs() <= 2 && green.h <= 4 && green.x >= middle.x - 2, "{green:?}");
+    assert!(green.right() >= x + w - 1, "{green:?}");
+    assert!(white.x <= x + 1 && white.bottom() >= y + h - 1, "{white:?}");
+    scene.close(program, &window);
+    scene.quit();
+}
+
+/// A window that is not rectangular, and moves where it is dragged.
+#[test]
+fn flower_is_moved_by_a_drag() {
+    let Some(mut scene) = Scene::open("flower", &["weston-flower"]) else { return };
+    let mut hand = scene.hand();
+    let mut program = scene.start("weston-flower", &[]);
+    let window = scene.window(&mut program);
+    let [x, y, w, h] = window.geometry;
+    let middle = Point::new(x + w / 2, y + h / 2);
+    let picture = scene.picture("a flower", |picture| rgb(picture, middle) != DESKTOP);
+    let flower = shown(&picture);
+    assert!(rect(&window).contains_rect(flower) && flower.w > w / 3 && flower.h > h / 3, "{flower:?}");
+    assert_eq!(rgb(&picture, Point::new(x + 1, y + 1)), DESKTOP, "its corner is empty");
+    hand.point(middle.x, middle.y);
+    hand.button(LEFT, true);
+    scene.compositor.until_window("the drag's start", |_| true);
+    hand.point(middle.x - 100, middle.y + 120);
+    hand.button(LEFT, false);
+    hand.point(4, 4);
+    let moved = scene.compositor.until_window("a window that moved", |now| now.geometry != window.geometry);
+    assert_eq!(moved.geometry, [x - 100, y + 120, w, h]);
+    let expected = flower.translated(Point::new(-100, 120));
+    drop(hand);
+    scene.picture("a flower that moved", |picture| shown(picture) == expected);
+    scene.close(program, &moved);
+    scene.quit();
+}
