@@ -200,7 +200,7 @@ def path_of(row: dict) -> str:
         f"{tier}={moved['cpu_bytes'] / 1e6:.0f}+{moved['gpu_bytes'] / 1e6:.0f} MB" for tier, moved in total["shm"].items() if any(moved.values())
     )
     counts = " ".join(f"{key}={total[key]}" for key in ("submits", "draws", "transfers", "barrier_calls", "objects_created"))
-    return f"presented={output['presented']} scanned_out={output['scanned_out']} {counts}; by CPU+GPU {copied or "nothing"}; {said['renderer']['device']}"
+    return f"presented={output['presented']} scanned_out={output['scanned_out']} {counts}; by CPU+GPU {copied or 'nothing'}; {said['renderer']['device']}"
 
 
 def table(rows: list, versions: dict) -> str:
