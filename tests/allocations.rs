@@ -219,7 +219,7 @@ fn windows(renderer: &mut dyn Renderer, n: usize, size: Size) -> Vec<Client> {
 /// Where the `i`th of many windows is, every second one opaque as a whole.
 fn place(client: &Client, i: usize) -> (Element, Option<Rect>) {
     let element = client.element(Point::new((i as i32 * 61) % 600 - 10, (i as i32 * 37) % 440 - 10));
-    (element, (i % 2 == 0).then_some(element.dst))
+    (element, i.is_multiple_of(2).then_some(element.dst))
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! The loop, turn by turn, its clock in the test's hand, on the CPU reference renderer made to fail on demand.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 use std::cell::RefCell;
 use std::os::fd::BorrowedFd;
 use std::rc::Rc;

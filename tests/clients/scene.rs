@@ -42,7 +42,7 @@ impl Scene {
         let [r, g, b] = DESKTOP;
         let mode = format!("{}x{}@60", SIZE.0, SIZE.1);
         let config = format!("desktop.background = \"#{r:02x}{g:02x}{b:02x}\"\n{config}");
-        let compositor = Compositor::start(&Setup { outputs: &[&mode], config: &config });
+        let compositor = Compositor::start(&Setup { outputs: &[&mode], config: &config, ..Setup::default() });
         let baseline = settled(&compositor);
         Some(Self { compositor, baseline })
     }

@@ -32,7 +32,7 @@ impl Arena {
     /// cursor's picture) is there afterwards.
     pub(crate) fn open() -> Self {
         let mode = format!("{}x{}@60", DESKTOP.0, DESKTOP.1);
-        let compositor = Compositor::start(&Setup { outputs: &[&mode], config: "" });
+        let compositor = Compositor::start(&Setup { outputs: &[&mode], ..Setup::default() });
         let neighbour = Neighbour::new(&compositor.wayland());
         let id = compositor.until_window("the neighbour's window", |window| window.title == TITLE).id;
         compositor.action(&format!("move {} {} {id}", HOME.0, HOME.1));

@@ -1,5 +1,7 @@
 //! Windows, popups, panels, focus and input as clients see them: clients and a server on one thread.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 mod hostile;
 mod keys;
 mod panel;

@@ -101,7 +101,7 @@ impl Frame<'_> {
                         .src_buffer(buffer)
                         .dst_image(self.canvas.image)
                         .dst_image_layout(to)
-                        .regions(&self.plan.from_buffers()[regions]);
+                        .regions(&self.plan.buffer_copies()[regions]);
                     // SAFETY: both are alive; the rectangles are inside the staged one and inside the target
                     // (`domain::visibility`); the target is in this layout (`open`); no two copies overlap.
                     unsafe { self.device.cmd_copy_buffer_to_image2(self.commands, &info) };
@@ -112,7 +112,7 @@ impl Frame<'_> {
                         .src_image_layout(vk::ImageLayout::GENERAL)
                         .dst_image(self.canvas.image)
                         .dst_image_layout(to)
-                        .regions(&self.plan.from_images()[regions]);
+                        .regions(&self.plan.image_copies()[regions]);
                     // SAFETY: as above; the source is inside the texture (`plan::means`) and of the target's format;
                     // texels that arrive with this very submission are not read from it (`Plan::transfer`).
                     unsafe { self.device.cmd_copy_image2(self.commands, &info) };

@@ -187,12 +187,12 @@ impl Plan {
     }
 
     /// Regions of copies from staging memory.
-    pub(super) fn from_buffers(&self) -> &[vk::BufferImageCopy2<'static>] {
+    pub(super) fn buffer_copies(&self) -> &[vk::BufferImageCopy2<'static>] {
         &self.from_buffers
     }
 
     /// Regions of copies from textures.
-    pub(super) fn from_images(&self) -> &[vk::ImageCopy2<'static>] {
+    pub(super) fn image_copies(&self) -> &[vk::ImageCopy2<'static>] {
         &self.from_images
     }
 

@@ -14,6 +14,7 @@
 //! handed to its successor as `old` and retired behind a submission of the successor, which the queue executes after
 //! the old one's last presentation.
 
+use std::rc::Rc;
 use std::sync::Arc;
 
 use ash::{khr, vk};
@@ -57,7 +58,7 @@ pub(super) struct Swapchain {
     raw: vk::SwapchainKHR,
     device: Arc<Device>,
     functions: khr::swapchain::Device,
-    surface: Arc<Surface>,
+    surface: Rc<Surface>,
     size: Size,
     images: Vec<Image>,
     spare: Owned<vk::Semaphore>,
@@ -76,7 +77,7 @@ impl Swapchain {
     /// pixels (minimised), and those of the failing call.
     pub(super) fn new(
         device: &Arc<Device>,
-        surface: &Arc<Surface>,
+        surface: &Rc<Surface>,
         size: Size,
         old: Option<&Self>,
     ) -> Result<Self, RenderError> {
@@ -108,7 +109,7 @@ impl Swapchain {
             raw,
             device: Arc::clone(device),
             functions,
-            surface: Arc::clone(surface),
+            surface: Rc::clone(surface),
             size: Size::new(extent.width as i32, extent.height as i32),
             images: Vec::new(),
             spare,
@@ -152,7 +153,7 @@ impl Swapchain {
     }
 
     /// What it presents to, for its successor.
-    pub(super) fn surface(&self) -> &Arc<Surface> {
+    pub(super) fn surface(&self) -> &Rc<Surface> {
         &self.surface
     }
 

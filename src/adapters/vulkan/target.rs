@@ -1,5 +1,6 @@
 //! Targets: offscreen images and windows.
 
+use std::rc::Rc;
 use std::sync::Arc;
 
 use ash::vk;
@@ -107,7 +108,7 @@ impl Vulkan {
 
     pub(super) fn window(&mut self, window: Arc<dyn renderer::Window>, size: Size) -> Result<TargetId, RenderError> {
         self.check_size(size)?;
-        let surface = Arc::new(Surface::new(self.device.instance(), window)?);
+        let surface = Rc::new(Surface::new(self.device.instance(), window)?);
         let swapchain = Swapchain::new(&self.device, &surface, size, None)?;
         Ok(TargetId(self.targets.insert(Target::Window(swapchain))))
     }
