@@ -42,11 +42,10 @@ fn simple_damage_moves_one_ball_without_a_trail() {
     let turns = ["normal", "90", "180", "270", "flipped", "flipped-90", "flipped-180", "flipped-270"];
     let turned = turns
         .iter()
-        .flat_map(|turn| [vec!["--transform", turn], vec!["--transform", turn, "--scale=2", "--use-damage-buffer"]]);
-    let others = ["--use-viewport", "--use-viewport --use-damage-buffer", "--rotating-transform"];
-    let others = others.map(|arguments| arguments.split(' ').map(str::to_owned).collect::<Vec<_>>());
+        .flat_map(|turn| [format!("--transform={turn}"), format!("--transform={turn} --scale=2 --use-damage-buffer")]);
+    let others = ["--use-viewport", "--use-viewport --use-damage-buffer", "--rotating-transform"].map(str::to_owned);
     for arguments in turned.chain(others) {
-        let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
+        let arguments: Vec<_> = arguments.split(' ').collect();
         let mut program = scene.start("weston-simple-damage", &arguments);
         let window = scene.window(&mut program);
         let ground = |picture: &Pixels| shown(picture) == rect(&window) && spread(picture, is_ball).1 > 0;

@@ -2,7 +2,6 @@
 //! happen when a test says so.
 
 use std::collections::HashMap;
-use std::io::ErrorKind;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 
@@ -131,15 +130,16 @@ impl Client {
         self.next_tag
     }
 
-    /// Sends what the client said, lets the server handle it, and reads what came back, once.
+    /// Sends what the client said, lets the server handle it, and reads all that came back: a later sending into a
+    /// connection that the server ended would lose the error that says why.
     pub(crate) fn exchange(&mut self, host: &mut Host) {
         let _ = self.connection.flush(); // a connection that is gone is seen when reading
         host.dispatch();
-        if let Some(guard) = self.connection.prepare_read() {
-            match guard.read() {
-                Ok(_) => {}
-                Err(wayland_client::backend::WaylandError::Io(error)) if error.kind() == ErrorKind::WouldBlock => {}
-                Err(_) => return, // the connection is over: `error` tells
+        while let Some(guard) = self.connection.prepare_read() {
+            let read = guard.read();
+            let _ = self.queue.dispatch_pending(&mut self.events);
+            if !matches!(read, Ok(read) if read > 0) {
+                return; // nothing more for now, or the connection is over: `error` tells
             }
         }
         let _ = self.queue.dispatch_pending(&mut self.events);
