@@ -68,16 +68,6 @@ pub enum Action {
         /// Which window.
         window: Which,
     },
-    /// Focuses the output after this one.
-    OutputNext,
-    /// Focuses the output before this one.
-    OutputPrevious,
-    /// Sends a window to the output after its own.
-    MoveToOutputNext(Which),
-    /// Sends a window to the output before its own.
-    MoveToOutputPrevious(Which),
-    /// Uses the keyboard layout after this one.
-    LayoutNext,
     /// Reads the configuration again.
     Reload,
     /// Ends the compositor.
@@ -85,7 +75,7 @@ pub enum Action {
 }
 
 /// Each action's form, as the documents give it.
-pub const FORMS: [&str; 23] = [
+pub const FORMS: [&str; 18] = [
     "none",
     "spawn COMMAND...",
     "close [WINDOW]",
@@ -102,11 +92,6 @@ pub const FORMS: [&str; 23] = [
     "workspace-next",
     "workspace-previous",
     "move-to-workspace N [WINDOW]",
-    "output-next",
-    "output-previous",
-    "move-to-output-next [WINDOW]",
-    "move-to-output-previous [WINDOW]",
-    "layout-next",
     "reload",
     "quit",
 ];
@@ -184,11 +169,6 @@ fn parse(verb: &str, rest: &str) -> Option<Action> {
         "move-to-workspace" => {
             Action::MoveToWorkspace { workspace: workspace(number().ok()?)?, window: which(number().ok()?)? }
         }
-        "output-next" => Action::OutputNext,
-        "output-previous" => Action::OutputPrevious,
-        "move-to-output-next" => Action::MoveToOutputNext(which(number().ok()?)?),
-        "move-to-output-previous" => Action::MoveToOutputPrevious(which(number().ok()?)?),
-        "layout-next" => Action::LayoutNext,
         "reload" => Action::Reload,
         "quit" => Action::Quit,
         _ => return None,
@@ -221,11 +201,6 @@ impl fmt::Display for Action {
             Self::MoveToWorkspace { workspace, window } => {
                 with(f, format_args!("move-to-workspace {workspace}"), window)
             }
-            Self::OutputNext => f.write_str("output-next"),
-            Self::OutputPrevious => f.write_str("output-previous"),
-            Self::MoveToOutputNext(window) => with(f, format_args!("move-to-output-next"), window),
-            Self::MoveToOutputPrevious(window) => with(f, format_args!("move-to-output-previous"), window),
-            Self::LayoutNext => f.write_str("layout-next"),
             Self::Reload => f.write_str("reload"),
             Self::Quit => f.write_str("quit"),
         }

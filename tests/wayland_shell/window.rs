@@ -397,27 +397,3 @@ fn workspace_shown_hides_the_others_windows_and_moves_the_keyboard() {
     client.roundtrip(&mut host);
     assert!(two.told(&client).is(State::Activated) && !one.told(&client).is(State::Activated));
 }
-
-#[test]
-fn window_sent_to_the_next_output_keeps_its_place_there_and_its_size() {
-    let (mut host, mut client) = host();
-    let info = crate::support::client::info("TEST-2", Size::new(1000, 700));
-    let state = &mut host.server.state;
-    state.add_output(&info, Point::new(800, 0), Default::default(), Default::default());
-    let window = Window::mapped(&mut host, &mut client, 200, 100);
-    host.act("move-to-output-next");
-    let there = host.last_window();
-    assert_eq!((there.output.as_str(), there.geometry), ("TEST-2", Rect::new(1100, 250, 200, 100)));
-    host.act("toggle-maximised");
-    client.roundtrip(&mut host);
-    assert_eq!(window.told(&client).size, (1000, 700));
-    host.act("output-next");
-    client.roundtrip(&mut host);
-    assert!(!window.told(&client).is(State::Activated), "nothing is on the output that has the focus");
-    let second = Window::mapped(&mut host, &mut client, 200, 100);
-    assert_eq!(host.last_window().output, "TEST-1");
-    host.act("output-previous");
-    client.roundtrip(&mut host);
-    assert!(window.told(&client).is(State::Activated));
-    assert!(!second.told(&client).is(State::Activated));
-}

@@ -241,14 +241,6 @@ impl State {
         }
     }
 
-    /// Uses the next of the keyboard's layouts.
-    pub(in crate::adapters::wayland) fn next_layout(&mut self) {
-        self.use_keymap(Device::Physical);
-        if let Some(keyboard) = self.seat.seat.get_keyboard() {
-            keyboard.with_xkb_state(self, |mut context| context.cycle_next_layout());
-        }
-    }
-
     /// The modifiers that are held, whatever holds them.
     pub(super) fn modifiers(&self) -> Modifiers {
         self.seat

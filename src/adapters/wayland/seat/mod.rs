@@ -194,7 +194,7 @@ impl State {
                     self.shell.dirty = true;
                 }
             }
-            None => self.shell.dirty |= self.seat.panel_focus.take().is_some(),
+            None => self.seat.panel_focus = None,
         }
     }
 

@@ -210,8 +210,10 @@ impl State {
         self.refresh_pointer();
         let hit = self.hit(x, y);
         if let Some((_, client)) = self.shell.popups.grabbed() {
-            if hit.as_ref().and_then(|hit| hit.surface.client()).is_none_or(|c| c.id() != *client) {
-                self.dismiss_grab(); // the pointer is on nothing: nobody gets this press
+            let own = hit.as_ref().and_then(|hit| hit.surface.client()).is_some_and(|c| c.id() == *client);
+            if !own {
+                self.dismiss_grab();
+                return false; // nothing is under the pointer: nobody gets this press
             }
             return false;
         }

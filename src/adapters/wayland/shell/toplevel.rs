@@ -38,8 +38,6 @@ pub struct Toplevel {
     last_sent: Option<Serial>,
     /// It asked for something and is owed a configure, changed or not.
     owed: bool,
-    /// What it is to be told waits for its answers.
-    waiting: bool,
     /// What its client asked for about title bars.
     pub(super) decoration: Option<Decoration>,
     /// A ping without an answer yet.
@@ -114,7 +112,6 @@ impl State {
             frame: Rect::default(),
             last_sent: None,
             owed: false,
-            waiting: false,
             decoration: None,
             pinged: None,
         };
@@ -162,13 +159,14 @@ impl State {
         let answered = self.shell.toplevels.get(&id).is_some_and(Toplevel::answered);
         self.shell.desktop.committed(id, frame.size(), answered);
         self.shell.dirty |= moved;
+        self.configure_toplevel(id, false);
     }
 
     fn unmap_toplevel(&mut self, id: WindowId) {
         let Some(toplevel) = self.shell.toplevels.get_mut(&id) else { return };
         let surface = toplevel.handle.wl_surface().clone();
         toplevel.last_sent = None;
-        (toplevel.owed, toplevel.waiting) = (false, false);
+        toplevel.owed = false;
         with_role(&surface, |role| {
             // Back to the state after get_toplevel; only who it is remains.
             let old = std::mem::take(role);
@@ -237,9 +235,7 @@ impl State {
             return;
         }
         let limit = if resizing { 1 } else { MAX_UNANSWERED };
-        let news = toplevel.owed || toplevel.handle.has_pending_changes();
-        toplevel.waiting = news && toplevel.unanswered() >= limit;
-        if news && !toplevel.waiting {
+        if (toplevel.owed || toplevel.handle.has_pending_changes()) && toplevel.unanswered() < limit {
             toplevel.owed = false;
             toplevel.last_sent = Some(toplevel.handle.send_configure());
         }
@@ -255,9 +251,7 @@ impl State {
 
     /// A client acknowledged a configure: there may be room for the next.
     pub(super) fn toplevel_acked(&mut self, surface: &WlSurface) {
-        if let Some(id) = self.shell.window_of(surface)
-            && self.shell.toplevels.get(&id).is_some_and(|toplevel| toplevel.waiting)
-        {
+        if let Some(id) = self.shell.window_of(surface) {
             self.configure_toplevel(id, false);
         }
     }
@@ -310,6 +304,13 @@ impl State {
                 responding: toplevel.pinged.is_none_or(|at| self.core.now.since_ns(at) < PING_PATIENCE_NS),
             })
         })
+    }
+
+    /// Where a window's surface has its corner, logical.
+    pub(super) fn surface_origin(&self, id: WindowId) -> Option<Point> {
+        let window = self.shell.desktop.window(id)?.geometry();
+        let frame = self.shell.toplevels.get(&id)?.frame;
+        Some(Point::new(window.x.saturating_sub(frame.x), window.y.saturating_sub(frame.y)))
     }
 }
 
