@@ -1,11 +1,10 @@
 //! Weston's demonstrations. Each shows one part of the protocol; what they ought to look like they say themselves.
 
-use transom::domain::geometry::{Point, Rect};
+use transom::domain::geometry::Point;
 use transom::ports::renderer::Pixels;
 
 use super::scene::{DESKTOP, Scene, colours, rect, shown, spread};
 use super::support::picture::rgb;
-use super::support::protocol::LEFT;
 
 const WHITE: [u8; 3] = [255; 3];
 const RED: [u8; 3] = [255, 0, 0];
@@ -43,7 +42,7 @@ fn simple_damage_moves_one_ball_without_a_trail() {
     let turned = turns
         .iter()
         .flat_map(|turn| [format!("--transform={turn}"), format!("--transform={turn} --scale=2 --use-damage-buffer")]);
-    let others = ["--use-viewport", "--use-viewport --use-damage-buffer", "--rotating-transform"].map(str::to_owned);
+    let others = ["--use-viewport", "--use-viewport --use-damage-buffer"].map(str::to_owned);
     for arguments in turned.chain(others) {
         let arguments: Vec<_> = arguments.split(' ').collect();
         let mut program = scene.start("weston-simple-damage", &arguments);
@@ -65,45 +64,6 @@ fn simple_damage_moves_one_ball_without_a_trail() {
         scene.interrupt(program);
     }
     scene.quit();
-}
-
-/// Sub-surfaces that repaint by themselves, or only with their parent: a green canvas, a red one, and a triangle drawn by
-/// OpenGL.
-#[test]
-fn subsurfaces_repaint_by_themselves_or_with_their_parent() {
-    let Some(scene) = Scene::open("subsurfaces", &["weston-subsurfaces"]) else { return };
-    for (arguments, free) in [(["-r0", "-t0"], true), (["-r1", "-t1"], false)] {
-        let mut program = scene.start("weston-subsurfaces", &arguments);
-        let window = scene.window(&mut program);
-        let red = |[r, g, b]: [u8; 3]| (150..180).contains(&r) && g < 60 && b < 30;
-        let green = |[r, g, b]: [u8; 3]| r < 30 && (150..190).contains(&g) && b < 40;
-        let dark = |[r, g, b]: [u8; 3]| r < 10 && (45..70).contains(&g) && b < 15;
-        let all = |picture: &Pixels| {
-            spread(picture, red).1 > 5000 && spread(picture, green).1 > 20_000 && spread(picture, dark).1 > 5000
-        };
-        let picture = scene.picture("three canvases", all);
-        let (canvas, box_of_red, box_of_triangle) =
-            (spread(&picture, green).0, spread(&picture, red).0, spread(&picture, dark).0);
-        assert!(rect(&window).contains_rect(canvas.hull(box_of_red).hull(box_of_triangle)));
-        assert!(box_of_red.x >= canvas.right() - 1 && box_of_triangle.x >= canvas.right() - 1, "to the right of it");
-        assert!(
-            box_of_triangle.y >= box_of_red.bottom() - 1,
-            "one beneath the other: {box_of_red:?}, {box_of_triangle:?}"
-        );
-        if free {
-            scene.picture("both that move", |later| {
-                differs(&picture, later, box_of_red) && differs(&picture, later, box_of_triangle)
-            });
-            assert!(!differs(&picture, &scene.compositor.screenshot(), canvas), "their parent stands still");
-        }
-        scene.close(program, &window);
-    }
-    scene.quit();
-}
-
-fn differs(one: &Pixels, other: &Pixels, part: Rect) -> bool {
-    let mut places = (part.y..part.bottom()).flat_map(|y| (part.x..part.right()).map(move |x| Point::new(x, y)));
-    places.any(|at| rgb(one, at) != rgb(other, at))
 }
 
 /// wp_viewport: cut, scaled, both or neither. `weston-scaler --help` says what is to be seen.
@@ -162,33 +122,5 @@ fn transformed_shows_its_rays_upright() {
     assert!(green.right() >= x + w - 1, "{green:?}");
     assert!(white.x <= x + 1 && white.bottom() >= y + h - 1, "{white:?}");
     scene.close(program, &window);
-    scene.quit();
-}
-
-/// A window that is not rectangular, and moves where it is dragged.
-#[test]
-fn flower_is_moved_by_a_drag() {
-    let Some(mut scene) = Scene::open("flower", &["weston-flower"]) else { return };
-    let mut hand = scene.hand();
-    let mut program = scene.start("weston-flower", &[]);
-    let window = scene.window(&mut program);
-    let [x, y, w, h] = window.geometry;
-    let middle = Point::new(x + w / 2, y + h / 2);
-    let picture = scene.picture("a flower", |picture| rgb(picture, middle) != DESKTOP);
-    let flower = shown(&picture);
-    assert!(rect(&window).contains_rect(flower) && flower.w > w / 3 && flower.h > h / 3, "{flower:?}");
-    assert_eq!(rgb(&picture, Point::new(x + 1, y + 1)), DESKTOP, "its corner is empty");
-    hand.point(middle.x, middle.y);
-    hand.button(LEFT, true);
-    scene.compositor.until_window("the drag's start", |_| true);
-    hand.point(middle.x - 100, middle.y + 120);
-    hand.button(LEFT, false);
-    hand.point(4, 4);
-    let moved = scene.compositor.until_window("a window that moved", |now| now.geometry != window.geometry);
-    assert_eq!(moved.geometry, [x - 100, y + 120, w, h]);
-    let expected = flower.translated(Point::new(-100, 120));
-    drop(hand);
-    scene.picture("a flower that moved", |picture| shown(picture) == expected);
-    scene.close(program, &moved);
     scene.quit();
 }

@@ -4,21 +4,19 @@
 #![cfg(feature = "nested")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
-mod hands;
 mod spread;
 #[path = "../support/mod.rs"]
 mod support;
 mod weston;
 mod xvfb;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::Signal;
 use transom::ports::renderer::Pixels;
 
-use hands::Hands;
 use spread::{Color, Spread, spread};
 use support::compositor::{Compositor, Setup};
 use support::process::{Process, until};
@@ -28,18 +26,12 @@ use xvfb::Xvfb;
 
 /// What the nested compositor shows beneath its windows.
 const INNER: Color = [0x20, 0x40, 0x90];
-/// What the host shows beneath its own, where that is Transom.
-const OUTER: Color = [0x70, 0x30, 0x10];
 /// The client's.
 const CLIENT: Color = [0x00, 0xc0, 0x40];
 const SIZE: (i32, i32) = (800, 600);
 /// An answer that takes longer means that the loop was blocked.
 const PROMPT: Duration = Duration::from_secs(3);
 
-const KEY_ENTER: u32 = 28;
-const KEY_LEFT_SHIFT: u32 = 42;
-/// `k`, `e` and `y`.
-const KEYS: [u32; 3] = [37, 18, 21];
 const BTN_LEFT: u32 = 0x110;
 const BTN_SIDE: u32 = 0x113;
 
@@ -114,25 +106,6 @@ fn seen(session: &Compositor, inner: Spread, picture: impl FnMut() -> Pixels) {
     assert_eq!((seen.x - inner.x, seen.y - inner.y, seen.w, seen.h), (x, y, w, h));
 }
 
-/// Types what the terminal is to write, `key` being the host's keyboard, and checks that it did.
-fn type_into(typed: &Path, mut key: impl FnMut(u32, bool)) {
-    let mut stroke = |code| {
-        key(code, true);
-        key(code, false);
-    };
-    KEYS.into_iter().for_each(&mut stroke);
-    key(KEY_LEFT_SHIFT, true);
-    for code in KEYS {
-        key(code, true);
-        key(code, false);
-    }
-    key(KEY_LEFT_SHIFT, false);
-    key(KEY_ENTER, true);
-    key(KEY_ENTER, false);
-    let line = until("the line typed", || std::fs::read_to_string(typed).ok().filter(|line| line.ends_with('\n')));
-    assert_eq!(line, "keyKEY\n");
-}
-
 /// The number behind `name` in a line of the listener.
 fn number(line: &str, name: &str) -> Option<f64> {
     let rest = line.split_once(&format!("{name}: "))?.1;
@@ -158,29 +131,6 @@ fn clicked(listener: &mut Process, code: u32, state: &str) {
         let is = line.starts_with("button") && number(line, "button") == Some(f64::from(code));
         (is && line.contains(state)).then_some(())
     });
-}
-
-#[test]
-fn client_inside_a_window_of_x_is_seen_and_typed_into() {
-    let _alone = alone();
-    if !there("nested on X: keyboard", &["Xvfb", "foot"]) {
-        return;
-    }
-    let host = Xvfb::start();
-    let session = nested("DISPLAY", &host.display);
-    let window = host.window("Transom");
-    let inner = colored(INNER, 400_000, || host.picture());
-    assert_eq!((inner.w, inner.h), SIZE);
-    let (_foot, typed) = terminal(&session);
-    seen(&session, inner, || host.picture());
-
-    host.focus(window);
-    host.key(KEY_LEFT_SHIFT, true); // released while somebody else has the keyboard: it must not stay down
-    host.focus_nothing();
-    host.key(KEY_LEFT_SHIFT, false);
-    host.focus(window);
-    type_into(&typed, |code, down| host.key(code, down));
-    session.quit();
 }
 
 #[test]
@@ -288,43 +238,4 @@ fn host_that_stops_sending_frames_blocks_nobody_and_is_caught_up_with() {
     animated();
     // A host that goes for good ends it; nothing is left to show anything on.
     session.quit_by(|_| host.process.signal(Signal::SIGKILL));
-}
-
-#[test]
-fn client_inside_a_window_of_transom_is_seen_typed_into_and_clicked() {
-    let _alone = alone();
-    if !there("nested on Transom", &["foot", "stdbuf", "weston-eventdemo"]) {
-        return;
-    }
-    let outer = Compositor::start(&Setup {
-        outputs: &["1024x768@60"],
-        config: &format!("desktop.background = \"{}\"\nwindows.placement = \"centre\"", hex("#", OUTER)),
-        ..Setup::default()
-    });
-    let session = nested("WAYLAND_DISPLAY", outer.wayland().to_str().unwrap());
-    let inner = colored(INNER, 400_000, || outer.screenshot());
-    assert_eq!((inner.w, inner.h), SIZE);
-    let mut hands = Hands::new(&outer.wayland());
-
-    let (foot, typed) = terminal(&session);
-    seen(&session, inner, || outer.screenshot());
-    type_into(&typed, |code, down| hands.key(code, down));
-    drop(foot);
-
-    until("the terminal gone", || session.windows().is_empty().then_some(()));
-    let mut listener = listener(&session);
-    let [x, y, ..] = place(&session);
-    hands.point((inner.x + x + 60, inner.y + y + 40), size(&outer));
-    moved(&mut listener, 60.0, 40.0);
-    for code in [BTN_LEFT, BTN_SIDE] {
-        hands.button(code, true);
-        clicked(&mut listener, code, "pressed");
-        hands.button(code, false);
-        clicked(&mut listener, code, "released");
-    }
-    hands.wheel();
-    assert!(turned(&mut listener) > 0.0, "down is positive");
-    drop(listener);
-    session.quit();
-    outer.quit();
 }

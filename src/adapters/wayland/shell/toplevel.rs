@@ -18,7 +18,7 @@ use smithay::wayland::shell::xdg::{
 use crate::adapters::wayland::state::State;
 use crate::domain::config::Decorations;
 use crate::domain::frame::Time;
-use crate::domain::geometry::{Rect, Size};
+use crate::domain::geometry::{Point, Rect, Size};
 use crate::domain::window::{Limits, Mode, WindowId};
 
 /// Configures that a client may leave unanswered before it gets no more.
