@@ -9,7 +9,7 @@ use super::support::wire::{DISPLAY, Id, Wire};
 /// Leads a client up to the point where it is killed.
 type Life = (&'static str, fn(&mut Arena, &mut Guest));
 
-const LIVES: [Life; 25] = [
+const LIVES: [Life; 24] = [
     ("with everything bound", |_, g| {
         VERSIONS.iter().for_each(|(interface, _)| {
             g.the(interface);
@@ -113,14 +113,6 @@ const LIVES: [Life; 25] = [
         g.wire.request(window.toplevel, xdg_toplevel::MOVE, &[U(seat), U(serial)]);
         g.roundtrip();
         arena.hand().point(200, 200);
-    }),
-    ("while its window is resized", |arena, g| {
-        let (window, serial) = pressed(arena, g);
-        let seat = g.the("wl_seat");
-        g.wire.request(window.toplevel, xdg_toplevel::RESIZE, &[U(seat), U(serial), U(10)]);
-        g.roundtrip();
-        arena.hand().point(300, 300);
-        g.roundtrip();
     }),
     ("while it drags", |arena, g| drag(arena, g)),
     ("with the selection", |arena, g| {
