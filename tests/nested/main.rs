@@ -4,19 +4,21 @@
 #![cfg(feature = "nested")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod hands;
 mod spread;
 #[path = "../support/mod.rs"]
 mod support;
 mod weston;
 mod xvfb;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::Signal;
 use transom::ports::renderer::Pixels;
 
+use hands::Hands;
 use spread::{Color, Spread, spread};
 use support::compositor::{Compositor, Setup};
 use support::process::{Process, until};
@@ -26,12 +28,18 @@ use xvfb::Xvfb;
 
 /// What the nested compositor shows beneath its windows.
 const INNER: Color = [0x20, 0x40, 0x90];
+/// What the host shows beneath its own, where that is Transom.
+const OUTER: Color = [0x70, 0x30, 0x10];
 /// The client's.
 const CLIENT: Color = [0x00, 0xc0, 0x40];
 const SIZE: (i32, i32) = (800, 600);
 /// An answer that takes longer means that the loop was blocked.
 const PROMPT: Duration = Duration::from_secs(3);
 
+const KEY_ENTER: u32 = 28;
+const KEY_LEFT_SHIFT: u32 = 42;
+/// `k`, `e` and `y`.
+const KEYS: [u32; 3] = [37, 18, 21];
 const BTN_LEFT: u32 = 0x110;
 const BTN_SIDE: u32 = 0x113;
 
@@ -54,7 +62,7 @@ fn there(subject: &str, programs: &[&str]) -> bool {
 fn nested(variable: &str, host: &str) -> Compositor {
     let config = format!(
         "nested.size = \"{}x{}\"\ndesktop.background = \"{}\"\nwindows.placement = \"centre\"\n\
-         log.filter = \"info,winit=off\"", // it takes the host's end for a fault
+         input.keyboard.repeat-rate = 0\nlog.filter = \"info,winit=off\"", // it takes the host's end for a fault
         SIZE.0,
         SIZE.1,
         hex("#", INNER)
@@ -86,9 +94,10 @@ fn terminal(session: &Compositor) -> (Process, PathBuf) {
     (Process::start("foot", command.arg(&typed)), typed)
 }
 
-/// A client that prints the pointer's events.
+/// A client that prints the pointer's events, and what it is told of Wayland.
 fn listener(session: &Compositor) -> Process {
     let mut command = session.client("stdbuf");
+    command.env("WAYLAND_DEBUG", "client");
     command.args(["-oL", "weston-eventdemo", "--width=400", "--height=300"]);
     command.args(["--no-border", "--log-button", "--log-axis", "--log-motion"]);
     Process::start("weston-eventdemo", &mut command)
@@ -106,6 +115,28 @@ fn seen(session: &Compositor, inner: Spread, picture: impl FnMut() -> Pixels) {
     assert_eq!((seen.x - inner.x, seen.y - inner.y, seen.w, seen.h), (x, y, w, h));
 }
 
+/// Presses a key and lets it go, `key` being the host's keyboard.
+fn stroke(key: &mut impl FnMut(u32, bool), code: u32) {
+    key(code, true);
+    key(code, false);
+}
+
+/// Types what the terminal is to write, and checks that it did.
+fn type_into(typed: &Path, mut key: impl FnMut(u32, bool)) {
+    KEYS.into_iter().for_each(|code| stroke(&mut key, code));
+    key(KEY_LEFT_SHIFT, true);
+    KEYS.into_iter().for_each(|code| stroke(&mut key, code));
+    key(KEY_LEFT_SHIFT, false);
+    stroke(&mut key, KEY_ENTER);
+    has_typed(typed);
+}
+
+/// Waits until the terminal wrote its line, and checks it.
+fn has_typed(typed: &Path) {
+    let line = until("the line typed", || std::fs::read_to_string(typed).ok().filter(|line| line.ends_with('\n')));
+    assert_eq!(line, "keyKEY\n");
+}
+
 /// The number behind `name` in a line of the listener.
 fn number(line: &str, name: &str) -> Option<f64> {
     let rest = line.split_once(&format!("{name}: "))?.1;
@@ -118,6 +149,26 @@ fn moved(listener: &mut Process, x: f64, y: f64) {
         let near = |name, want: f64| number(line, name).is_some_and(|is| (is - want).abs() < 1.5);
         (line.starts_with("motion") && near("x", x) && near("y", y)).then_some(())
     });
+}
+
+/// Waits until the pointer came in at this place of the client's.
+fn entered(listener: &mut Process, x: f64, y: f64) {
+    listener.line(|line| {
+        let (_, rest) = pointer_event(line, "enter")?;
+        let mut places = rest.trim_end_matches(')').rsplit(',').map(|word| word.trim().parse::<f64>());
+        let (Some(Ok(is_y)), Some(Ok(is_x))) = (places.next(), places.next()) else { return None };
+        ((is_x - x).abs() < 1.5 && (is_y - y).abs() < 1.5).then_some(())
+    });
+}
+
+/// Waits until the pointer went.
+fn left(listener: &mut Process) {
+    listener.line(|line| pointer_event(line, "leave").map(|_| ()));
+}
+
+/// What stands before and behind the name of an event of the pointer's, in a line of WAYLAND_DEBUG.
+fn pointer_event<'a>(line: &'a str, event: &str) -> Option<(&'a str, &'a str)> {
+    line.split_once(&format!(".{event}(")).filter(|(object, _)| object.contains("wl_pointer"))
 }
 
 /// Waits for the wheel to turn; by how much, logical pixels.
@@ -134,6 +185,43 @@ fn clicked(listener: &mut Process, code: u32, state: &str) {
 }
 
 #[test]
+fn client_inside_a_window_of_x_is_seen_and_typed_into() {
+    let _alone = alone();
+    if !there("nested on X: keyboard", &["Xvfb", "foot"]) {
+        return;
+    }
+    let host = Xvfb::start();
+    let session = nested("DISPLAY", &host.display);
+    let window = host.window("Transom");
+    let inner = colored(INNER, 400_000, || host.picture());
+    assert_eq!((inner.w, inner.h), SIZE);
+    let (_foot, typed) = terminal(&session);
+    seen(&session, inner, || host.picture());
+
+    host.focus(window);
+    host.key(KEY_LEFT_SHIFT, true); // released while somebody else has the keyboard: it must not stay down
+    host.focus_nothing();
+    host.key(KEY_LEFT_SHIFT, false);
+
+    // It reads that it has the keyboard when half of the line is typed, two keys are down, and the rest is to come.
+    let [k, e, y] = KEYS;
+    let mut key = |code, down| host.key(code, down);
+    session.signal(Signal::SIGSTOP);
+    host.focus(window);
+    [k, e].into_iter().for_each(|code| stroke(&mut key, code));
+    key(y, true);
+    key(KEY_LEFT_SHIFT, true);
+    session.signal(Signal::SIGCONT);
+    (0..2).for_each(|_| drop(session.stats())); // the second answer is of a later turn
+    key(y, false);
+    KEYS.into_iter().for_each(|code| stroke(&mut key, code));
+    key(KEY_LEFT_SHIFT, false);
+    stroke(&mut key, KEY_ENTER);
+    has_typed(&typed);
+    session.quit();
+}
+
+#[test]
 fn client_inside_a_window_of_x_is_pointed_at_and_clicked() {
     let _alone = alone();
     if !there("nested on X: pointer", &["Xvfb", "stdbuf", "weston-eventdemo"]) {
@@ -144,11 +232,11 @@ fn client_inside_a_window_of_x_is_pointed_at_and_clicked() {
     let inner = colored(INNER, 400_000, || host.picture());
     let mut listener = listener(&session);
     let [x, y, ..] = place(&session);
-    let (left, top) = (inner.x + x, inner.y + y);
+    let (left_edge, top_edge) = (inner.x + x, inner.y + y);
 
-    host.point(left + 60, top + 40);
+    host.point(left_edge + 60, top_edge + 40);
     moved(&mut listener, 60.0, 40.0);
-    host.point(left + 110, top + 70);
+    host.point(left_edge + 110, top_edge + 70);
     moved(&mut listener, 110.0, 70.0);
     for (number, code) in [(1, BTN_LEFT), (8, BTN_SIDE)] {
         host.button(number, true);
@@ -159,6 +247,8 @@ fn client_inside_a_window_of_x_is_pointed_at_and_clicked() {
     host.button(5, true);
     host.button(5, false);
     assert!(turned(&mut listener) > 0.0, "down is positive");
+    host.point(inner.x + inner.w + 20, inner.y + inner.h + 20);
+    left(&mut listener);
     session.quit();
 }
 
@@ -238,4 +328,48 @@ fn host_that_stops_sending_frames_blocks_nobody_and_is_caught_up_with() {
     animated();
     // A host that goes for good ends it; nothing is left to show anything on.
     session.quit_by(|_| host.process.signal(Signal::SIGKILL));
+}
+
+#[test]
+fn client_inside_a_window_of_transom_is_seen_typed_into_and_clicked() {
+    let _alone = alone();
+    if !there("nested on Transom", &["foot", "stdbuf", "weston-eventdemo"]) {
+        return;
+    }
+    let outer = Compositor::start(&Setup {
+        outputs: &["1024x768@60"],
+        config: &format!("desktop.background = \"{}\"\nwindows.placement = \"centre\"", hex("#", OUTER)),
+        ..Setup::default()
+    });
+    let session = nested("WAYLAND_DISPLAY", outer.wayland().to_str().unwrap());
+    let inner = colored(INNER, 400_000, || outer.screenshot());
+    assert_eq!((inner.w, inner.h), SIZE);
+    let mut hands = Hands::new(&outer.wayland());
+
+    let (foot, typed) = terminal(&session);
+    seen(&session, inner, || outer.screenshot());
+    type_into(&typed, |code, down| hands.key(code, down));
+    drop(foot);
+
+    until("the terminal gone", || session.windows().is_empty().then_some(()));
+    let mut listener = listener(&session);
+    let [x, y, ..] = place(&session);
+    let (left_edge, top_edge) = (inner.x + x, inner.y + y);
+    hands.point((left_edge + 60, top_edge + 40), size(&outer));
+    entered(&mut listener, 60.0, 40.0); // which says where it is: no motion need follow
+    hands.point((left_edge + 110, top_edge + 70), size(&outer));
+    moved(&mut listener, 110.0, 70.0);
+    for code in [BTN_LEFT, BTN_SIDE] {
+        hands.button(code, true);
+        clicked(&mut listener, code, "pressed");
+        hands.button(code, false);
+        clicked(&mut listener, code, "released");
+    }
+    hands.wheel();
+    assert!(turned(&mut listener) > 0.0, "down is positive");
+    hands.point((inner.x - 20, inner.y - 20), size(&outer));
+    left(&mut listener);
+    drop(listener);
+    session.quit();
+    outer.quit();
 }

@@ -4,7 +4,8 @@ use std::process::Command;
 
 use x11rb::connection::Connection;
 use x11rb::protocol::xproto::{
-    AtomEnum, ClientMessageEvent, ConfigureWindowAux, ConnectionExt, EventMask, ImageFormat, MapState, Window,
+    AtomEnum, ClientMessageEvent, ConfigureWindowAux, ConnectionExt, EventMask, ImageFormat, InputFocus, MapState,
+    Window,
 };
 use x11rb::protocol::xtest::ConnectionExt as _;
 use x11rb::rust_connection::RustConnection;
@@ -14,7 +15,9 @@ use transom::ports::renderer::Pixels;
 
 use crate::support::process::{Process, clean, until};
 
-/// The kinds of event that XTEST makes (xproto: ButtonPress, ButtonRelease, MotionNotify).
+/// The kinds of event that XTEST makes (xproto: KeyPress, KeyRelease, ButtonPress, ButtonRelease, MotionNotify).
+const KEY_PRESS: u8 = 2;
+const KEY_RELEASE: u8 = 3;
 const BUTTON_PRESS: u8 = 4;
 const BUTTON_RELEASE: u8 = 5;
 const MOTION: u8 = 6;
@@ -70,6 +73,18 @@ impl Xvfb {
         attributes.is_ok_and(|attributes| attributes.map_state == MapState::VIEWABLE)
     }
 
+    /// Gives it the keyboard.
+    pub(crate) fn focus(&self, window: Window) {
+        let request = self.connection.set_input_focus(InputFocus::PARENT, window, x11rb::CURRENT_TIME);
+        request.unwrap().check().unwrap();
+    }
+
+    /// Takes the keyboard from every window.
+    pub(crate) fn focus_nothing(&self) {
+        let request = self.connection.set_input_focus(InputFocus::NONE, x11rb::NONE, x11rb::CURRENT_TIME);
+        request.unwrap().check().unwrap();
+    }
+
     /// Gives it another size.
     pub(crate) fn resize(&self, window: Window, width: u32, height: u32) {
         let aux = ConfigureWindowAux::new().width(width).height(height);
@@ -92,6 +107,11 @@ impl Xvfb {
         let data = [atom("WM_DELETE_WINDOW"), x11rb::CURRENT_TIME, 0, 0, 0];
         let event = ClientMessageEvent::new(32, window, atom("WM_PROTOCOLS"), data);
         self.connection.send_event(false, window, EventMask::NO_EVENT, event).unwrap().check().unwrap();
+    }
+
+    /// Presses or releases a key by its evdev code.
+    pub(crate) fn key(&self, code: u32, down: bool) {
+        self.fake(if down { KEY_PRESS } else { KEY_RELEASE }, u8::try_from(code + 8).unwrap(), 0, 0);
     }
 
     /// Presses or releases a button by its X number.

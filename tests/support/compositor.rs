@@ -7,6 +7,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use nix::sys::signal::Signal;
 use serde::de::DeserializeOwned;
 use tempfile::TempDir;
 use transom::adapters::ipc::protocol::{Objects, Output, Stats, Window};
@@ -190,6 +191,11 @@ impl Compositor {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.id())).unwrap();
         let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).expect("a line of anonymous memory");
         line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() * 1024
+    }
+
+    /// Sends it a signal.
+    pub(crate) fn signal(&self, signal: Signal) {
+        self.process.signal(signal);
     }
 
     /// Whether the process is there.

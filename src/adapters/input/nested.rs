@@ -63,6 +63,18 @@ impl Queue {
         }
         events.push_back((now, event));
     }
+
+    fn len(&self) -> usize {
+        self.events.borrow().len()
+    }
+
+    /// Puts events at a place that [`Queue::len`] gave, before those that were pushed since; the place after them.
+    fn insert(&self, at: usize, now: Time, event: Event) -> usize {
+        let at = at.min(self.len());
+        self.push(now, event);
+        self.events.borrow_mut().make_contiguous()[at..].rotate_right(1);
+        at + 1
+    }
 }
 
 /// The face towards the application.
@@ -81,7 +93,8 @@ pub fn pair(output: &str, host: HostKind) -> io::Result<(Translator, Nested)> {
     let translator = Translator {
         host,
         output: output.to_owned(),
-        keyboard: keyboard::Keyboard::default(),
+        keyboard: keyboard::Keyboard::new(host),
+        focused_at: 0,
         pointer: pointer::Pointer::new(host),
         scroll: scroll::Scroll::default(),
         touch: touch::Touch::default(),
@@ -111,6 +124,8 @@ pub struct Translator {
     host: HostKind,
     output: String,
     keyboard: keyboard::Keyboard,
+    /// How long the queue was when the focus came, for this batch.
+    focused_at: usize,
     pointer: pointer::Pointer,
     scroll: scroll::Scroll,
     touch: touch::Touch,
@@ -123,12 +138,17 @@ impl Translator {
         let queue = &self.queue;
         let tell = &mut |event| queue.push(now, event);
         match event {
-            WindowEvent::Focused(focused) => self.keyboard.focus(*focused, tell),
+            WindowEvent::Focused(focused) => {
+                self.keyboard.focus(*focused, tell);
+                self.focused_at = queue.len();
+            }
             WindowEvent::ModifiersChanged(modifiers) => self.keyboard.modifiers(modifiers.state(), tell),
             WindowEvent::KeyboardInput { event, is_synthetic, .. } if !event.repeat => {
                 // winit's code has the XKB offset of 8 taken off already, on both kinds of host.
-                if let Some(code) = event.physical_key.to_scancode() {
-                    self.keyboard.key(code, press(event.state), *is_synthetic, tell);
+                match event.physical_key.to_scancode() {
+                    Some(code) if *is_synthetic => self.keyboard.name(code, press(event.state)),
+                    Some(code) => self.keyboard.key(code, press(event.state), tell),
+                    None => {}
                 }
             }
             WindowEvent::CursorEntered { .. } => self.pointer.enter(tell),
@@ -153,7 +173,8 @@ impl Translator {
 
     /// Ends a batch of [`Translator::translate`]: what came together belongs together.
     pub fn finish(&mut self, now: Time) {
-        let queue = &self.queue;
+        let (queue, at) = (&self.queue, &mut self.focused_at);
+        self.keyboard.finish(&mut |event| *at = queue.insert(*at, now, event));
         self.touch.finish(&mut |event| queue.push(now, event));
     }
 }
