@@ -13,17 +13,16 @@ use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 
+use support::fence::Gate;
 use support::stage::{color, element, scene, settle, shown};
-use transom::adapters::vulkan::retire::{Pool, Queue};
 use transom::adapters::vulkan::{Bindless, NewError, Options, Transfers, Upload, Vulkan};
 use transom::domain::buffer::{BufferId, ShmLayout, TextureId};
 use transom::domain::format::{ARGB8888, Fourcc, XRGB8888};
-use transom::domain::frame::FrameSerial;
 use transom::domain::geometry::{Point, Rect, Size};
 use transom::domain::region::Region;
 use transom::domain::scene::{Element, Paint, Scene};
 use transom::ports::pool::{Pool as ClientPool, PoolError, ShmBuffer};
-use transom::ports::renderer::{RenderError, Renderer, TargetId};
+use transom::ports::renderer::{FenceError, RenderError, Renderer, TargetId};
 
 const OUTPUT: Size = Size::new(640, 480);
 const WARM_UP: u64 = 40;
@@ -205,7 +204,9 @@ fn steady(what: &str, clients: impl Fn(&mut dyn Renderer) -> Vec<Client>, frame:
         assert!(cost.barrier_calls <= 2 * FRAMES && cost.setup_barrier_calls == 0, "{what}; {mode}: {cost:?}");
         assert!(cost.draws + cost.transfers > 0, "{what}; {mode}: nothing was painted");
         assert_eq!(renderer.holdings(), held, "{what}; {mode}: held");
-        assert_eq!(vulkan.validation_messages(), (0, Vec::new()), "{what}; {mode}");
+        let messages = vulkan.messages();
+        drop(vulkan);
+        assert_eq!(messages.texts(), Vec::<String>::new(), "{what}; {mode}");
     }
 }
 
@@ -315,25 +316,68 @@ fn damaged_subsurfaces_allocate_and_make_nothing() {
     );
 }
 
-#[test]
-fn semaphore_retired_and_drained_allocates_nothing_and_leaves_no_entry() {
-    let (mut queue, mut pool, mut made) = (Queue::<u64>::new(), Pool::<u64>::new(), 0);
-    let mut frame = |n: u64| {
-        let semaphore: Result<u64, ()> = pool.take(|| {
-            made += 1;
-            Ok(made)
-        });
-        queue.retire(FrameSerial(n), semaphore.expect("made or taken"));
-        // Three frames in flight.
-        while let Some(semaphore) = queue.drain_one(FrameSerial(n.saturating_sub(3))) {
-            pool.give(semaphore);
+/// How many semaphores each frame waits for.
+const WAITS: usize = 8;
+
+/// Has the next frame wait before it reads the texture: for a fence where the device imports those, else for an empty
+/// submission. Tells what the renderer allocated meanwhile.
+fn wait_for_one(vulkan: &mut Vulkan, texture: TextureId, gate: &Gate) -> u64 {
+    let fence = gate.fence();
+    let mut result = None;
+    let (_, mut allocated) = counting(|| result = Some(vulkan.wait_for(texture, fence)));
+    match result.expect("set above") {
+        Ok(()) => {}
+        Err(FenceError::NotTaken { .. }) => {
+            let (waited, more) = counting(|| vulkan.wait_for_nothing(texture));
+            waited.expect("an empty submission");
+            allocated += more;
         }
-        queue.len()
-    };
-    (1..=WARM_UP).for_each(|n| assert!(frame(n) <= 3));
-    let (_, allocated) = counting(|| (WARM_UP + 1..=WARM_UP + FRAMES).for_each(|n| assert_eq!(frame(n), 3)));
-    assert_eq!(allocated, 0);
-    while queue.drain_one(FrameSerial(WARM_UP + FRAMES)).is_some() {}
-    assert!(queue.is_empty());
-    assert_eq!(made, 4);
+        Err(error) => panic!("{error}"),
+    }
+    allocated
+}
+
+#[test]
+fn semaphores_waited_for_retired_and_drained_allocate_nothing_and_leave_no_entry() {
+    for (mode, mut vulkan) in modes() {
+        let clients = windows(&mut vulkan, WAITS, Size::new(120, 90));
+        let target = vulkan.create_offscreen(OUTPUT).expect("a target");
+        let elements: Vec<_> = clients.iter().enumerate().map(|(i, client)| place(client, i)).collect();
+        let frame = Frame::new(&elements, &[ALL], Vec::new());
+        let gate = Gate::open();
+        let waits = |vulkan: &mut Vulkan| -> u64 {
+            clients.iter().map(|client| wait_for_one(vulkan, client.texture, &gate)).sum()
+        };
+        // Frames that are not drained keep their semaphores, so that the pool holds more than any later frame can want.
+        for _ in 0..6 {
+            waits(&mut vulkan);
+            vulkan.acquire(target).expect("a target");
+            settle(&mut vulkan);
+            vulkan.render(target, &frame.scene, &frame.damage).expect("a frame when none is in flight");
+        }
+        assert_eq!(vulkan.holdings().semaphores_in_use, 6 * WAITS as u64);
+        settle(&mut vulkan);
+        vulkan.drain(&mut |_| ()).expect("a drain");
+        let (before, held) = (vulkan.counters(), vulkan.holdings());
+        assert_eq!((held.semaphores, held.semaphores_in_use, held.deferred_entries), (6 * WAITS as u64, 0, 0));
+        let mut allocated = 0;
+        for _ in 0..FRAMES {
+            allocated += waits(&mut vulkan);
+            allocated += render(&mut vulkan, target, &[], &frame);
+        }
+        settle(&mut vulkan);
+        allocated += counting(|| vulkan.drain(&mut |_| ()).expect("a drain")).1;
+        let cost = vulkan.counters().since(&before);
+        let fenced = cost.fences_imported;
+        eprintln!("{mode}: {fenced} fences imported, {} semaphores given back", cost.semaphores_returned);
+        assert_eq!(allocated, 0, "{mode}: Rust allocations in {FRAMES} frames");
+        assert_eq!((cost.objects_created, cost.objects_destroyed), (0, 0), "{mode}: Vulkan objects");
+        assert_eq!((cost.semaphores_created, cost.semaphores_destroyed), (0, 0), "{mode}");
+        assert_eq!(cost.semaphores_returned, FRAMES * WAITS as u64, "{mode}");
+        assert!(fenced == 0 || fenced == FRAMES * WAITS as u64, "{mode}: {fenced} fences taken");
+        assert_eq!(vulkan.holdings(), held, "{mode}: held");
+        let messages = vulkan.messages();
+        drop(vulkan);
+        assert_eq!(messages.texts(), Vec::<String>::new(), "{mode}");
+    }
 }

@@ -62,6 +62,16 @@ pub struct Counters {
     pub staging_gpu_bytes: u64,
     /// Client bytes the CPU wrote into images (tier `host-copy`).
     pub host_copy_cpu_bytes: u64,
+    /// Fences that frames were made to wait for.
+    pub fences_imported: u64,
+    /// Fences that frames carried.
+    pub fences_exported: u64,
+    /// Semaphores made for fences.
+    pub semaphores_created: u64,
+    /// Of those, destroyed.
+    pub semaphores_destroyed: u64,
+    /// How often one came back to its pool, its frame complete.
+    pub semaphores_returned: u64,
     /// Allocations that the driver asked of the host (VkAllocationCallbacks).
     pub driver_host_allocations: u64,
     /// What the validation layers complained about; nothing where they are off.
@@ -84,6 +94,11 @@ impl Counters {
             staging_cpu_bytes: self.staging_cpu_bytes + other.staging_cpu_bytes,
             staging_gpu_bytes: self.staging_gpu_bytes + other.staging_gpu_bytes,
             host_copy_cpu_bytes: self.host_copy_cpu_bytes + other.host_copy_cpu_bytes,
+            fences_imported: self.fences_imported + other.fences_imported,
+            fences_exported: self.fences_exported + other.fences_exported,
+            semaphores_created: self.semaphores_created + other.semaphores_created,
+            semaphores_destroyed: self.semaphores_destroyed + other.semaphores_destroyed,
+            semaphores_returned: self.semaphores_returned + other.semaphores_returned,
             driver_host_allocations: self.driver_host_allocations + other.driver_host_allocations,
             validation_messages: self.validation_messages + other.validation_messages,
         }
@@ -104,6 +119,11 @@ impl Counters {
             staging_cpu_bytes: self.staging_cpu_bytes - earlier.staging_cpu_bytes,
             staging_gpu_bytes: self.staging_gpu_bytes - earlier.staging_gpu_bytes,
             host_copy_cpu_bytes: self.host_copy_cpu_bytes - earlier.host_copy_cpu_bytes,
+            fences_imported: self.fences_imported - earlier.fences_imported,
+            fences_exported: self.fences_exported - earlier.fences_exported,
+            semaphores_created: self.semaphores_created - earlier.semaphores_created,
+            semaphores_destroyed: self.semaphores_destroyed - earlier.semaphores_destroyed,
+            semaphores_returned: self.semaphores_returned - earlier.semaphores_returned,
             driver_host_allocations: self.driver_host_allocations - earlier.driver_host_allocations,
             validation_messages: self.validation_messages - earlier.validation_messages,
         }
@@ -127,6 +147,10 @@ pub struct Holdings {
     pub targets: u64,
     /// Bytes of staging memory.
     pub staging_bytes: u64,
+    /// Semaphores for fences, waited for or idle.
+    pub semaphores: u64,
+    /// Of those, the ones that a frame waits for or is about to.
+    pub semaphores_in_use: u64,
     /// Vulkan objects alive, of every kind.
     pub vulkan_objects: u64,
 }

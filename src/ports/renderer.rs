@@ -77,7 +77,8 @@ pub enum BufferUse {
 pub struct FrameTicket {
     /// Its place on the timeline.
     pub serial: FrameSerial,
-    /// A fence that signals with it, where the device can export one.
+    /// A sync_file that signals with it, where [`Renderer::want_fences`] asked for one and the device can export it;
+    /// `None` also where it has signalled already. [`Renderer::completed`] tells in every case.
     pub fence: Option<OwnedFd>,
     /// What this frame cost.
     pub cost: Counters,
@@ -122,6 +123,26 @@ pub enum ImportError {
         /// What ran out.
         what: &'static str,
         /// The failing call.
+        #[source]
+        source: Option<Box<dyn std::error::Error + Send + Sync>>,
+    },
+    /// No such texture: the caller's bug, reported, not fatal.
+    #[error("no texture {0:?}")]
+    Unknown(TextureId),
+    /// The device is lost: make a new renderer.
+    #[error("the device was lost")]
+    DeviceLost,
+}
+
+/// Why a fence is not waited for; named by the caller's remedy.
+#[derive(Debug, thiserror::Error)]
+pub enum FenceError {
+    /// The queue cannot wait for it, or not now: wait in the loop until the fence is readable, and latch then.
+    #[error("the device's queue cannot wait for this fence")]
+    NotTaken {
+        /// The fence, given back.
+        fence: OwnedFd,
+        /// The failing call; `None` where the device lacks it altogether ([`Capabilities::features`] says why).
         #[source]
         source: Option<Box<dyn std::error::Error + Send + Sync>>,
     },
@@ -193,6 +214,27 @@ pub trait Renderer {
 
     /// Retires a texture: frames in flight still read it, later scenes must not name it. Unknown ids are ignored.
     fn forget(&mut self, texture: TextureId);
+
+    /// Has the next frame that reads `texture` wait for `fence`, a sync_file: in the queue, at the stages that read, while
+    /// this thread goes on. One that is given while another is pending takes its place: what nobody read needs no
+    /// waiting for. A fence that has signalled need not be given. The caller got the fence from the kernel: a software
+    /// driver would wait for anything that poll(2) takes, and everything submitted later waits behind it.
+    ///
+    /// The fallback is the caller's, and plain: on [`FenceError::NotTaken`] it watches the fence in its loop and latches
+    /// the content once that is readable. So a renderer without sync files has nothing to implement.
+    ///
+    /// # Errors
+    /// [`FenceError`]; what the texture waited for before is forgotten.
+    fn wait_for(&mut self, texture: TextureId, fence: OwnedFd) -> Result<(), FenceError> {
+        let _ = texture;
+        Err(FenceError::NotTaken { fence, source: None })
+    }
+
+    /// Whether frames from now on carry a fence; not at the start, since each costs a descriptor. Where the device can
+    /// export none this changes nothing.
+    fn want_fences(&mut self, wanted: bool) {
+        let _ = wanted;
+    }
 
     /// Makes an image to render onto and capture from, content undefined (age 0).
     ///

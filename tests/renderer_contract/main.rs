@@ -2,6 +2,7 @@
 //! modes that between them take each of its paths.
 //!
 //! One file for each kind of promise: [`formats`], [`geometry`], [`blending`], [`uploads`], [`damage`], [`lifetimes`],
+//! [`fences`],
 //! [`limits`]; then [`random`], where scenes nobody thought of must look the same on both. Pictures are compared with
 //! values written down here where those are plain, else with the reference's.
 
@@ -10,6 +11,7 @@ mod support;
 
 mod blending;
 mod damage;
+mod fences;
 mod formats;
 mod geometry;
 mod lifetimes;

@@ -22,7 +22,7 @@ pub(crate) fn each(test: impl Fn(&mut dyn Renderer)) {
 
 /// What must be back at its baseline; staging memory and pooled objects may stay for the next client.
 fn held(renderer: &dyn Renderer) -> Holdings {
-    Holdings { staging_bytes: 0, vulkan_objects: 0, ..renderer.holdings() }
+    Holdings { staging_bytes: 0, semaphores: 0, vulkan_objects: 0, ..renderer.holdings() }
 }
 
 /// Fails where two pictures differ by more than `tolerance`.

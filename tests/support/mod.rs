@@ -7,6 +7,7 @@ pub(crate) mod allocation;
 pub(crate) mod client;
 pub(crate) mod compositor;
 pub(crate) mod desk;
+pub(crate) mod fence;
 pub(crate) mod guest;
 pub(crate) mod picture;
 pub(crate) mod pool;

@@ -236,6 +236,16 @@ pub struct Cost {
     pub objects_created: u64,
     /// Vulkan objects destroyed or freed.
     pub objects_destroyed: u64,
+    /// Fences that frames were made to wait for.
+    pub fences_imported: u64,
+    /// Fences that frames carried.
+    pub fences_exported: u64,
+    /// Semaphores made for fences.
+    pub semaphores_created: u64,
+    /// Of those, destroyed.
+    pub semaphores_destroyed: u64,
+    /// How often one came back to its pool.
+    pub semaphores_returned: u64,
     /// Allocations that the driver asked of the host.
     pub driver_host_allocations: u64,
     /// What the validation layers complained about; nothing where they are off.
@@ -270,6 +280,10 @@ pub struct Held {
     pub targets: u64,
     /// Staging memory.
     pub staging_bytes: u64,
+    /// Semaphores for fences.
+    pub semaphores: u64,
+    /// Of those, the ones that a frame waits for or is about to.
+    pub semaphores_in_use: u64,
     /// Vulkan objects alive.
     pub vulkan_objects: u64,
 }
@@ -287,6 +301,11 @@ impl From<&Counters> for Cost {
             descriptor_writes: c.descriptor_writes,
             objects_created: c.objects_created,
             objects_destroyed: c.objects_destroyed,
+            fences_imported: c.fences_imported,
+            fences_exported: c.fences_exported,
+            semaphores_created: c.semaphores_created,
+            semaphores_destroyed: c.semaphores_destroyed,
+            semaphores_returned: c.semaphores_returned,
             driver_host_allocations: c.driver_host_allocations,
             validation_messages: c.validation_messages,
             shm: [("staging".to_owned(), staging), ("host-copy".to_owned(), host_copy)].into(),
@@ -304,6 +323,8 @@ impl From<&Holdings> for Held {
             deferred_entries: h.deferred_entries,
             targets: h.targets,
             staging_bytes: h.staging_bytes,
+            semaphores: h.semaphores,
+            semaphores_in_use: h.semaphores_in_use,
             vulkan_objects: h.vulkan_objects,
         }
     }

@@ -25,6 +25,7 @@ pub(super) struct Device {
     bindless: bool,
     host_copy: Option<ext::host_image_copy::Device>,
     swapchain: Option<khr::swapchain::Device>,
+    external_semaphores: Option<khr::external_semaphore_fd::Device>,
     names: Option<ext::debug_utils::Device>,
     lost: AtomicBool,
     instance: Arc<Instance>,
@@ -61,7 +62,8 @@ impl Device {
             },
         )?;
         let swapchain = instance.surfaces().is_some() && gpu.swapchain;
-        let raw = create(&instance, &gpu, bindless, host_copy, swapchain)
+        let fences = gpu.fence_import.is_ok() || gpu.fence_export.is_ok();
+        let raw = create(&instance, &gpu, bindless, host_copy, swapchain, fences)
             .map_err(|source| NewError::Device { device: gpu.probe.name.clone(), source })?;
         instance.counts().create(1);
         // SAFETY: the family was asked for one queue.
@@ -71,6 +73,7 @@ impl Device {
             bindless,
             host_copy: host_copy.then(|| ext::host_image_copy::Device::new(instance.raw(), &raw)),
             swapchain: swapchain.then(|| khr::swapchain::Device::new(instance.raw(), &raw)),
+            external_semaphores: fences.then(|| khr::external_semaphore_fd::Device::new(instance.raw(), &raw)),
             names: instance.is_validated().then(|| ext::debug_utils::Device::new(instance.raw(), &raw)),
             lost: AtomicBool::new(false),
             raw,
@@ -112,6 +115,16 @@ impl Device {
     /// VK_KHR_swapchain, where it is to be used.
     pub(super) fn swapchain(&self) -> Option<&khr::swapchain::Device> {
         self.swapchain.as_ref()
+    }
+
+    /// VK_KHR_external_semaphore_fd, where it imports sync_files.
+    pub(super) fn fence_import(&self) -> Option<&khr::external_semaphore_fd::Device> {
+        self.external_semaphores.as_ref().filter(|_| self.gpu.fence_import.is_ok())
+    }
+
+    /// VK_KHR_external_semaphore_fd, where it exports sync_files.
+    pub(super) fn fence_export(&self) -> Option<&khr::external_semaphore_fd::Device> {
+        self.external_semaphores.as_ref().filter(|_| self.gpu.fence_export.is_ok())
     }
 
     /// The callbacks that every object is made and destroyed with.
@@ -191,6 +204,7 @@ fn create(
     bindless: bool,
     host_copy: bool,
     swapchain: bool,
+    fences: bool,
 ) -> Result<ash::Device, CallError> {
     let priorities = [1.0];
     let queues = [vk::DeviceQueueCreateInfo::default().queue_family_index(gpu.family).queue_priorities(&priorities)];
@@ -218,6 +232,9 @@ fn create(
     }
     if swapchain {
         extensions.push(khr::swapchain::NAME);
+    }
+    if fences {
+        extensions.push(khr::external_semaphore_fd::NAME);
     }
     let names: Vec<*const c_char> = extensions.iter().map(|name| name.as_ptr()).collect();
     info = info.enabled_extension_names(&names);

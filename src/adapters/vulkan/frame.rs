@@ -1,5 +1,7 @@
 //! One frame: plan → record → submit → present → book-keeping. Reads like a contents page.
 
+use std::os::fd::OwnedFd;
+
 use ash::vk;
 
 use super::Vulkan;
@@ -30,22 +32,25 @@ impl Vulkan {
         let commands = self.plan_and_begin(canvas, scene, damage).map_err(failed)?.ok_or(RenderError::NotReady)?;
         let cost_so_far = self.costs;
         let recorded = self.record(canvas, commands).map_err(failed);
+        self.gather_waits(scene);
         let submitted = recorded.and_then(|()| self.submit(id).map_err(failed));
-        let serial = match submitted {
-            Ok(serial) => serial,
+        let (serial, fence) = match submitted {
+            Ok(submitted) => submitted,
             Err(error) => {
                 self.costs = cost_so_far; // nothing of it happened
                 return Err(error);
             }
         };
         self.uploaded(serial);
-        for texture in self.plan.textures(scene) {
+        self.waited();
+        self.costs.fences_exported += u64::from(fence.is_some());
+        for (texture, _) in self.plan.reads(scene) {
             if let Some(texture) = self.textures.get_mut(texture.0) {
                 texture.last_used = serial;
             }
         }
         self.present(id, serial)?;
-        Ok(FrameTicket { serial, fence: None, cost: self.count().since(&before) })
+        Ok(FrameTicket { serial, fence, cost: self.count().since(&before) })
     }
 
     /// Decides what to do and writes the instances; `None` where no frame slot is free.
@@ -92,7 +97,7 @@ impl Vulkan {
         self.device.check("vkEndCommandBuffer", ended)
     }
 
-    fn submit(&mut self, id: TargetId) -> Result<FrameSerial, CallError> {
+    fn submit(&mut self, id: TargetId) -> Result<(FrameSerial, Option<OwnedFd>), CallError> {
         // A window's image is waited for by the stage that touches it first.
         let stages = match self.plan.runs().is_empty() {
             true => vk::PipelineStageFlags2::COLOR_ATTACHMENT_OUTPUT,
@@ -102,8 +107,8 @@ impl Vulkan {
             Some(Target::Window(swapchain)) => swapchain.current(),
             _ => None,
         };
-        let wait = current.map(|current| (current.acquired, stages));
-        self.submitter.submit_frame(wait, current.map(|current| current.rendered))
+        self.waits.extend(current.map(|current| (current.acquired, stages)));
+        self.submitter.submit_frame(self.waits.infos(), current.map(|current| current.rendered), self.wants_fences)
     }
 
     fn present(&mut self, id: TargetId, serial: FrameSerial) -> Result<(), RenderError> {

@@ -51,6 +51,10 @@ pub(super) struct Gpu {
     pub(super) swapchain: bool,
     /// VK_EXT_4444_formats is there with its feature.
     pub(super) a4r4g4b4: bool,
+    /// Why the queue cannot wait for sync_files, if it cannot.
+    pub(super) fence_import: Result<(), String>,
+    /// Why frames cannot signal sync_files, if they cannot.
+    pub(super) fence_export: Result<(), String>,
 }
 
 /// The device features that decide something here.
@@ -139,6 +143,7 @@ impl Gpu {
         let bindless = bindless(&features.v12, &indexing);
         let host_copy = host_copy(instance, raw, &features, &has);
         let swapchain = has(khr::swapchain::NAME);
+        let [fence_import, fence_export] = fences(instance, raw, &has);
         let name = base.device_name_as_c_str().unwrap_or_default().to_string_lossy().into_owned();
         let version = base.api_version;
         let capabilities = Capabilities {
@@ -155,7 +160,7 @@ impl Gpu {
             max_texture_side: base.limits.max_image_dimension2_d,
             max_target_side: max_target_side(&base.limits),
             upload_tiers: vec![capability("host-copy", &host_copy), capability("staging", &Ok(()))],
-            features: other_features(instance, raw, &bindless, &has),
+            features: other_features([&bindless, &fence_import, &fence_export], &has),
         };
         let lacks = lacks(instance, raw, version, family.is_some(), &features);
         Self {
@@ -168,6 +173,8 @@ impl Gpu {
             host_copy,
             swapchain,
             a4r4g4b4: features.a4r4g4b4,
+            fence_import,
+            fence_export,
             probe: Probe {
                 name,
                 kind: kind_name(base.device_type),
@@ -295,38 +302,44 @@ fn host_copy(
     }
 }
 
-/// What is worth telling besides.
-fn other_features(
-    instance: &Instance,
-    raw: vk::PhysicalDevice,
-    bindless: &Result<(), String>,
-    has: &dyn Fn(&CStr) -> bool,
-) -> Vec<Capability> {
-    let extension = |name: &CStr| match has(name) {
-        true => Ok(()),
-        false => Err(format!("the extension {}", name.to_string_lossy())),
-    };
+/// Why the queue cannot wait for sync_files and frames cannot signal any, if so.
+fn fences(instance: &Instance, raw: vk::PhysicalDevice, has: &dyn Fn(&CStr) -> bool) -> [Result<(), String>; 2] {
+    use vk::ExternalSemaphoreFeatureFlags as Can;
     let info =
         vk::PhysicalDeviceExternalSemaphoreInfo::default().handle_type(vk::ExternalSemaphoreHandleTypeFlags::SYNC_FD);
     let mut sync_fd = vk::ExternalSemaphoreProperties::default();
     // SAFETY: the physical device is the instance's.
     unsafe { instance.raw().get_physical_device_external_semaphore_properties(raw, &info, &mut sync_fd) };
-    let allows = |what: vk::ExternalSemaphoreFeatureFlags, verb: &str| {
-        extension(khr::external_semaphore_fd::NAME).and_then(|()| {
-            match sync_fd.external_semaphore_features.contains(what) {
-                true => Ok(()),
-                false => Err(format!("semaphores whose SYNC_FD can be {verb}")),
-            }
-        })
-    };
+    [(Can::IMPORTABLE, "imported"), (Can::EXPORTABLE, "exported")].map(|(what, verb)| {
+        extension(khr::external_semaphore_fd::NAME, has)?;
+        match sync_fd.external_semaphore_features.contains(what) {
+            true => Ok(()),
+            false => Err(format!("semaphores whose SYNC_FD can be {verb}")),
+        }
+    })
+}
+
+/// Why an extension is not there, if it is not.
+fn extension(name: &CStr, has: &dyn Fn(&CStr) -> bool) -> Result<(), String> {
+    match has(name) {
+        true => Ok(()),
+        false => Err(format!("the extension {}", name.to_string_lossy())),
+    }
+}
+
+/// What is worth telling besides.
+fn other_features(
+    [bindless, fence_import, fence_export]: [&Result<(), String>; 3],
+    has: &dyn Fn(&CStr) -> bool,
+) -> Vec<Capability> {
     vec![
         capability("bindless", bindless),
-        capability("windows", &extension(khr::swapchain::NAME)),
-        capability("sync-file-import", &allows(vk::ExternalSemaphoreFeatureFlags::IMPORTABLE, "imported")),
-        capability("sync-file-export", &allows(vk::ExternalSemaphoreFeatureFlags::EXPORTABLE, "exported")),
-        capability("dmabuf", &extension(ext::external_memory_dma_buf::NAME)),
-        capability("modifiers", &extension(ext::image_drm_format_modifier::NAME)),
-        capability("host-import", &extension(ext::external_memory_host::NAME)),
+        capability("windows", &extension(khr::swapchain::NAME, has)),
+        capability("sync-file-import", fence_import),
+        capability("sync-file-export", fence_export),
+        capability("dmabuf", &extension(ext::external_memory_dma_buf::NAME, has)),
+        capability("modifiers", &extension(ext::image_drm_format_modifier::NAME, has)),
+        capability("host-import", &extension(ext::external_memory_host::NAME, has)),
     ]
 }
 
@@ -365,6 +378,8 @@ mod tests {
             host_copy: Ok(()),
             swapchain: true,
             a4r4g4b4: true,
+            fence_import: Ok(()),
+            fence_export: Ok(()),
         }
     }
 

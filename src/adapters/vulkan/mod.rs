@@ -8,7 +8,9 @@
 //! A steady frame is one command buffer, at most two barrier calls, one rendering pass, one `vkQueueSubmit2`; it writes
 //! no descriptor, creates no object, allocates no memory and waits for nothing. `tests/allocations.rs` counts it.
 //!
-//! Deliberately absent, to come: dmabuf import and the udmabuf tiers, linear-light blending, sync files.
+//! `semaphore` and `sync` let frames wait for clients' fences and tell fences of their own.
+//!
+//! Deliberately absent, to come: dmabuf import and the udmabuf tiers, linear-light blending.
 
 mod barrier;
 mod buffer;
@@ -32,22 +34,22 @@ mod pipeline;
 mod pipeline_cache;
 mod plan;
 pub mod retire;
+mod semaphore;
 mod shm;
 mod slab;
 mod staging;
 mod submit;
 mod surface;
 mod swapchain;
+mod sync;
 mod target;
 mod texture;
 mod uploads;
 mod waiter;
 
-use std::os::fd::BorrowedFd;
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::rc::Rc;
 use std::sync::Arc;
-
-use ash::vk;
 
 pub use self::debug::Messages;
 pub use self::error::{CallError, NewError};
@@ -62,8 +64,8 @@ use crate::domain::region::Region;
 use crate::domain::scene::Scene;
 use crate::ports::pool::ShmBuffer;
 use crate::ports::renderer::{
-    Acquired, BufferUse, Capabilities, CaptureId, FrameTicket, ImportError, Pixels, RenderError, Renderer, TargetId,
-    Window,
+    Acquired, BufferUse, Capabilities, CaptureId, FenceError, FrameTicket, ImportError, Pixels, RenderError, Renderer,
+    TargetId, Window,
 };
 
 /// The renderer. One thread's; dropped, it waits for what is in flight and leaves nothing behind.
@@ -75,7 +77,9 @@ pub struct Vulkan {
     // What frames are made of.
     submitter: submit::Submitter,
     retired: retire::Queue<DeferredFree>,
-    semaphores: retire::Pool<owned::Owned<vk::Semaphore>>,
+    semaphores: semaphore::Pool,
+    waits: sync::Waits,
+    wants_fences: bool,
     targets: slab::Slab<target::Target>,
     captures: slab::Slab<capture::Capture>,
     textures: slab::Slab<texture::Texture>,
@@ -136,7 +140,9 @@ impl Vulkan {
             submitter: submit::Submitter::new(&device)?,
             staging: staging::Staging::new(&device).map_err(failed)?,
             retired: retire::Queue::with_capacity(64),
-            semaphores: retire::Pool::new(),
+            semaphores: semaphore::Pool::new(&device),
+            waits: sync::Waits::default(),
+            wants_fences: false,
             targets: slab::Slab::new(),
             captures: slab::Slab::new(),
             textures: slab::Slab::new(),
@@ -157,13 +163,8 @@ impl Vulkan {
         })
     }
 
-    /// What the validation layers said so far: how much, and the first of it. Nothing without validation.
-    pub fn validation_messages(&self) -> (u64, Vec<String>) {
-        let messages = self.messages();
-        (messages.count(), messages.texts())
-    }
-
-    /// The same, to be read when the renderer is gone: what it left behind is told at its end.
+    /// What the validation layers say; nothing without validation. To be read also when the renderer is gone: what it
+    /// left behind is told at its end.
     pub fn messages(&self) -> Arc<Messages> {
         Arc::clone(self.device.instance().messages())
     }
@@ -188,6 +189,7 @@ impl Vulkan {
         while let Some(entry) = self.retired.drain_one(completed) {
             match entry {
                 DeferredFree::Semaphore(semaphore) => self.semaphores.give(semaphore),
+                DeferredFree::Signalled(semaphore) => self.semaphores.discard(semaphore),
                 DeferredFree::Texture { image, slot } => {
                     self.retired_textures -= 1;
                     self.retired_bytes -= image.bytes();
@@ -207,6 +209,9 @@ impl Vulkan {
             descriptor_writes: self.descriptors.writes(),
             objects_created: counts.created(),
             objects_destroyed: counts.destroyed(),
+            semaphores_created: self.semaphores.created(),
+            semaphores_destroyed: self.semaphores.destroyed(),
+            semaphores_returned: self.semaphores.returned(),
             driver_host_allocations: self.device.instance().host_memory().allocations(),
             validation_messages: self.device.instance().messages().count(),
             ..self.costs
@@ -241,6 +246,15 @@ impl Renderer for Vulkan {
 
     fn forget(&mut self, texture: TextureId) {
         self.forget_texture(texture);
+    }
+
+    fn wait_for(&mut self, texture: TextureId, fence: OwnedFd) -> Result<(), FenceError> {
+        self.alive(FenceError::DeviceLost)?;
+        self.acquire_after(texture, fence)
+    }
+
+    fn want_fences(&mut self, wanted: bool) {
+        self.wants_fences = wanted;
     }
 
     fn create_offscreen(&mut self, size: Size) -> Result<TargetId, RenderError> {
@@ -321,6 +335,8 @@ impl Renderer for Vulkan {
             deferred_entries: self.retired.len() as u64,
             targets: self.targets.len(),
             staging_bytes: self.staging.bytes(),
+            semaphores: self.semaphores.live(),
+            semaphores_in_use: self.semaphores.in_use(),
             vulkan_objects: counts.created() - counts.destroyed(),
         }
     }

@@ -216,11 +216,13 @@ impl Plan {
         !self.steps.is_empty() || matches!(self.load, Load::Clear(_))
     }
 
-    /// The textures that the frame reads.
-    pub(super) fn textures(&self, scene: &Scene) -> impl Iterator<Item = TextureId> {
-        let parts = self.visibility.transfers().chain(self.visibility.draws());
-        parts.filter_map(|part| match scene.elements()[part.index].paint {
-            Paint::Texture { texture, .. } => Some(texture),
+    /// The textures that the frame reads and the stages that do, one for each time.
+    pub(super) fn reads(&self, scene: &Scene) -> impl Iterator<Item = (TextureId, vk::PipelineStageFlags2)> {
+        use vk::PipelineStageFlags2 as Stage;
+        let copied = self.visibility.transfers().map(|part| (part.index, Stage::COPY));
+        let drawn = self.visibility.draws().map(|part| (part.index, Stage::FRAGMENT_SHADER));
+        copied.chain(drawn).filter_map(|(index, stage)| match scene.elements()[index].paint {
+            Paint::Texture { texture, .. } => Some((texture, stage)),
             Paint::Solid(_) => None,
         })
     }

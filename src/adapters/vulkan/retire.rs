@@ -21,8 +21,9 @@ use crate::domain::frame::FrameSerial;
 /// What is waiting for its frame.
 pub(super) enum DeferredFree {
     /// Waited for by the frame; goes back to its pool.
-    #[expect(dead_code, reason = "made where clients' fences are imported, which nothing does yet")]
     Semaphore(Owned<vk::Semaphore>),
+    /// Signalled, or to be, and waited for by nothing; destroyed.
+    Signalled(Owned<vk::Semaphore>),
     /// A texture's image and its place among the descriptors.
     Texture {
         /// Image, view and memory.

@@ -61,7 +61,7 @@ impl Vulkan {
             .map_err(|error| error.into_import("device memory"))?;
         let slot = self.descriptors.take(image.view()).map_err(|error| error.into_import("descriptors"))?;
         let raw = image.raw();
-        let texture = Texture { image, slot, size, format, last_used: FrameSerial(0), staged: 0 };
+        let texture = Texture { image, slot, size, format, last_used: FrameSerial(0), staged: 0, acquire: None };
         self.texture_bytes += texture.image.bytes();
         let id = TextureId(self.textures.insert(texture));
         let filled = self.prepare(id, raw).and_then(|()| self.update(id, buffer, &[Rect::from_size(size)]));
@@ -271,7 +271,10 @@ impl Vulkan {
     pub(super) fn forget_texture(&mut self, id: TextureId) {
         let Some(texture) = self.textures.remove(id.0) else { return };
         self.uploads.forget(id);
-        let Texture { image, slot, last_used, .. } = texture;
+        let Texture { image, slot, last_used, acquire, .. } = texture;
+        if let Some(acquire) = acquire {
+            self.forget_acquire(acquire);
+        }
         self.texture_bytes -= image.bytes();
         if last_used <= self.submitter.completed() {
             self.descriptors.give(slot);

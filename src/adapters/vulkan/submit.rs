@@ -5,6 +5,7 @@
 //! instances; a slot is free again when its frame is complete, and nobody waits for it: `render` says
 //! `NotReady`. Uploads without a frame and captures have recorders of their own, a few, made when first needed.
 
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use ash::vk;
@@ -14,6 +15,7 @@ use super::device::Device;
 use super::error::{CallError, NewError};
 use super::owned::Owned;
 use super::pipeline::INSTANCE_BYTES;
+use super::sync::Export;
 use super::waiter::Waiter;
 use crate::domain::frame::FrameSerial;
 
@@ -39,6 +41,7 @@ pub(super) struct Recorder {
 pub(super) struct FrameSlot {
     recorder: Recorder,
     instances: Buffer,
+    export: Option<Export>,
 }
 
 /// A semaphore that a submission waits for, with the stages that need it.
@@ -70,7 +73,7 @@ impl Submitter {
         for _ in 0..FRAMES {
             let recorder = Recorder::new(device).map_err(failed)?;
             let instances = create_instances(device, START_INSTANCES).map_err(failed)?;
-            frames.push(FrameSlot { recorder, instances });
+            frames.push(FrameSlot { recorder, instances, export: None });
         }
         let waiter = Waiter::new(Arc::clone(device), timeline.raw()).map_err(NewError::Waiter)?;
         Ok(Self {
@@ -160,20 +163,28 @@ impl Submitter {
         self.frames[self.next].recorder.serial.0 <= self.completed
     }
 
-    /// Submits the frame begun last.
+    /// Submits the frame begun last; with `fence`, tells a fence that signals with it, where the device can.
     ///
     /// # Errors
     /// The failing call; nothing was submitted.
     pub(super) fn submit_frame(
         &mut self,
-        wait: Option<Wait>,
+        waits: &[vk::SemaphoreSubmitInfo<'_>],
         signal: Option<vk::Semaphore>,
-    ) -> Result<FrameSerial, CallError> {
-        let commands = self.frames[self.next].recorder.commands;
-        let serial = self.submit(Some(commands), wait, signal)?;
-        self.frames[self.next].recorder.serial = serial;
+        fence: bool,
+    ) -> Result<(FrameSerial, Option<OwnedFd>), CallError> {
+        let slot = &mut self.frames[self.next];
+        let commands = slot.recorder.commands;
+        let exported = match fence && self.device.fence_export().is_some() {
+            true => Some(Export::ready(&mut slot.export, &self.device)?),
+            false => None,
+        };
+        let serial = self.submit(Some(commands), waits, [signal, exported])?;
+        let slot = &mut self.frames[self.next];
+        slot.recorder.serial = serial;
         self.next = (self.next + 1) % FRAMES;
-        Ok(serial)
+        let export = slot.export.as_mut().filter(|_| exported.is_some());
+        Ok((serial, export.and_then(|export| export.take(&self.device))))
     }
 
     /// Begins a submission that is no frame; `None` where too many are in flight.
@@ -198,7 +209,7 @@ impl Submitter {
     /// # Errors
     /// The failing call; nothing was submitted.
     pub(super) fn submit_other(&mut self, at: usize) -> Result<FrameSerial, CallError> {
-        let serial = self.submit(Some(self.others[at].commands), None, None)?;
+        let serial = self.submit(Some(self.others[at].commands), &[], [None; 2])?;
         self.others[at].serial = serial;
         Ok(serial)
     }
@@ -208,29 +219,42 @@ impl Submitter {
     /// # Errors
     /// The failing call; nothing was submitted.
     pub(super) fn submit_mark(&mut self, wait: Option<Wait>) -> Result<FrameSerial, CallError> {
-        self.submit(None, wait, None)
+        let (semaphore, stages) = wait.unwrap_or_default();
+        let waits = [vk::SemaphoreSubmitInfo::default().semaphore(semaphore).stage_mask(stages)];
+        self.submit(None, &waits[..usize::from(wait.is_some())], [None; 2])
+    }
+
+    /// Submits nothing but that `semaphore` is signalled.
+    ///
+    /// # Errors
+    /// The failing call; nothing was submitted.
+    pub(super) fn submit_signal(&mut self, semaphore: vk::Semaphore) -> Result<FrameSerial, CallError> {
+        self.submit(None, &[], [Some(semaphore), None])
     }
 
     fn submit(
         &mut self,
         commands: Option<vk::CommandBuffer>,
-        wait: Option<Wait>,
-        signal: Option<vk::Semaphore>,
+        waits: &[vk::SemaphoreSubmitInfo<'_>],
+        signals: [Option<vk::Semaphore>; 2],
     ) -> Result<FrameSerial, CallError> {
         let buffers = [vk::CommandBufferSubmitInfo::default().command_buffer(commands.unwrap_or_default())];
-        let (semaphore, stages) = wait.unwrap_or_default();
-        let waits = [vk::SemaphoreSubmitInfo::default().semaphore(semaphore).stage_mask(stages)];
         let value = self.submitted + 1;
         // Completion is that of everything, hence all stages; waits name theirs.
         let done = vk::SemaphoreSubmitInfo::default().stage_mask(vk::PipelineStageFlags2::ALL_COMMANDS);
-        let signals = [done.semaphore(self.timeline.raw()).value(value), done.semaphore(signal.unwrap_or_default())];
+        let mut all = [done.semaphore(self.timeline.raw()).value(value), done, done];
+        let mut count = 1;
+        for signal in signals.into_iter().flatten() {
+            all[count] = done.semaphore(signal); // two at most
+            count += 1;
+        }
         let info = vk::SubmitInfo2::default()
             .command_buffer_infos(&buffers[..usize::from(commands.is_some())])
-            .wait_semaphore_infos(&waits[..usize::from(wait.is_some())])
-            .signal_semaphore_infos(&signals[..1 + usize::from(signal.is_some())]);
+            .wait_semaphore_infos(waits)
+            .signal_semaphore_infos(&all[..count]);
         // SAFETY: the commands are recorded and not in flight; every object they name lives until the serial is
-        // complete (`retire`); the semaphores are unsignalled or, waited for, signalled by an acquire; this thread is
-        // the queue's only user.
+        // complete (`retire`); the semaphores are unsignalled or, waited for, signalled by an acquire, a
+        // submission or a fence; this thread is the queue's only user.
         let submitted = unsafe { self.device.raw().queue_submit2(self.device.queue(), &[info], vk::Fence::null()) };
         self.device.check("vkQueueSubmit2", submitted)?;
         self.submits += 1;

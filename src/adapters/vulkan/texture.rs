@@ -7,6 +7,7 @@ use super::format::{self, Texel};
 use super::gpu::{Gpu, TARGET_FORMAT};
 use super::image::Image;
 use super::instance::Instance;
+use super::sync::Acquire;
 use crate::domain::format::Fourcc;
 use crate::domain::frame::FrameSerial;
 use crate::domain::geometry::Size;
@@ -25,6 +26,8 @@ pub(super) struct Texture {
     pub(super) last_used: FrameSerial,
     /// Staged copies that are not submitted yet.
     pub(super) staged: u32,
+    /// What the next frame that reads it waits for.
+    pub(super) acquire: Option<Acquire>,
 }
 
 /// How the device handles a DRM format.
