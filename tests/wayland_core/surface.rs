@@ -53,6 +53,41 @@ fn damage_of_a_larger_buffer_before_a_smaller_one_is_forgotten() {
     assert!(stage.renderer.calls.contains(&Call::Forget(old)));
 }
 
+/// As weston-simple-damage --rotating-transform does: the surface looks the same but for a spot, its buffer does not.
+#[test]
+fn buffer_that_is_turned_or_cropped_anew_is_read_whole_whatever_its_damage() {
+    let (mut stage, mut client) = Stage::new();
+    let surface = client.surface();
+    let viewport = client.bind::<WpViewporter>().get_viewport(&surface, &client.handle, ());
+    put(&surface, &client.buffer(64, 64, RED));
+    client.roundtrip(&mut stage.host);
+    stage.show(&surface);
+    stage.frame();
+    let changes: [&dyn Fn(); 4] = [
+        &|| surface.set_buffer_transform(wl_output::Transform::_180),
+        &|| surface.set_buffer_scale(2),
+        &|| viewport.set_source(0.0, 0.0, 16.0, 16.0),
+        &|| viewport.set_source(1.0, 0.0, 16.0, 16.0),
+    ];
+    for change in changes {
+        change();
+        surface.attach(Some(&client.buffer(64, 64, GREEN)), 0, 0);
+        surface.damage(0, 0, 1, 1);
+        surface.commit();
+        client.roundtrip(&mut stage.host);
+        stage.frame();
+        let whole = vec![Rect::new(0, 0, 64, 64)];
+        assert_eq!(stage.renderer.calls.last(), Some(&Call::Update(stage.texture(), whole)));
+    }
+    surface.attach(Some(&client.buffer(64, 64, BLUE)), 0, 0);
+    surface.damage(0, 0, 1, 1);
+    surface.commit();
+    client.roundtrip(&mut stage.host);
+    stage.frame();
+    let Some(Call::Update(_, damage)) = stage.renderer.calls.last() else { panic!("no update") };
+    assert_eq!(damage.iter().map(|rect| rect.w * rect.h).sum::<i32>(), 4, "one texel of the surface, {damage:?}");
+}
+
 #[test]
 fn ten_thousand_damage_rectangles_become_few_that_hold_them() {
     let (mut stage, mut client) = Stage::new();

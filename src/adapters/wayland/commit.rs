@@ -247,9 +247,11 @@ impl Surface {
     /// Notes what a surface commit changed, in buffer texels.
     fn record(&mut self, view: &View, before: Option<View>, replaced: bool, damage: &[Damage]) {
         let serial = ContentSerial(self.history.newest().0 + 1);
-        let same_size = before.is_some_and(|before| before.buffer_size() == view.buffer_size());
+        // Damage tells what differs of the surface. Where another part of the buffer, turned another way, is the same
+        // surface, every texel may differ though the damage is small.
+        let same_view = before == Some(*view);
         let readable = matches!(self.content, Some(Content::Shm { held: true, .. } | Content::Solid(_)));
-        if replaced && !same_size {
+        if replaced && !same_view {
             return self.history.replace(serial);
         }
         // Damage without a buffer counts only while the buffer shown has not been given back.
