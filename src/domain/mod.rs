@@ -7,6 +7,7 @@
 //! Start at [`geometry`], then [`scene`]; the walk of a frame goes on in `ports::renderer`.
 
 pub mod action;
+pub mod animation;
 pub mod binding;
 pub mod buffer;
 pub mod config;

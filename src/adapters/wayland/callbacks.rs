@@ -109,14 +109,21 @@ impl State {
         }
     }
 
-    /// When [`State::tick`] is due; `None` while no hidden surface waits for a callback.
+    /// When [`State::tick`] is due; `None` while no hidden surface waits for a callback and no pointer's image moves.
     pub fn next_tick(&self) -> Option<Time> {
+        [self.hidden_due(), self.cursor_due()].into_iter().flatten().min()
+    }
+
+    fn hidden_due(&self) -> Option<Time> {
         self.core.hidden_waits.then(|| self.core.ticked.plus_ns(HIDDEN_PERIOD_NS))
     }
 
-    /// Sends the frame callbacks of surfaces that nobody sees, at most once a [`HIDDEN_PERIOD_NS`].
+    /// Sends the frame callbacks of surfaces that nobody sees, at most once a [`HIDDEN_PERIOD_NS`], and turns to the
+    /// next picture of a pointer's image that moves.
     pub fn tick(&mut self, now: Time) {
-        if self.next_tick().is_none_or(|due| now < due) {
+        self.core.now = now;
+        self.turn_cursor(now);
+        if self.hidden_due().is_none_or(|due| now < due) {
             return;
         }
         self.core.ticked = now;

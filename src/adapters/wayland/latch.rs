@@ -95,7 +95,7 @@ impl State {
     /// Fixes what `output` shows next and builds its scene, front and back in order; `tracker` knows what it showed
     /// last. Textures are placeholders until [`State::upload`]. An unknown output gets an empty scene.
     pub fn latch(&mut self, output: OutputId, tracker: &Tracker, background: Color, scene: &mut Scene) {
-        self.prepare_cursor();
+        self.prepare_cursor(output);
         let mut items = std::mem::take(&mut self.core.items);
         items.clear();
         self.shell_items(output, &mut items);

@@ -37,7 +37,7 @@ pub(super) fn draw(side: u32) -> Picture {
         }
     }
     let tip = (side / 24) as i32;
-    Picture { size: Size::new(side as i32, side as i32), hotspot: Point::new(tip, 0), argb }
+    Picture { size: Size::new(side as i32, side as i32), hotspot: Point::new(tip, 0), argb, delay_ms: 0 }
 }
 
 /// By the even-odd rule.

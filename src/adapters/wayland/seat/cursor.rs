@@ -2,6 +2,9 @@
 //!
 //! Pictures are loaded when first asked for, at each output's own scale, and kept until the theme changes. What is shown
 //! while a window is dragged is ours to say; else it is what the client under the pointer asked for.
+//!
+//! An icon of several pictures moves: a latch that shows one notes when the next is due ([`State::cursor_due`]), and then
+//! ([`State::turn_cursor`]) the outputs that it is on are asked to repaint. Nothing is due while it is not shown.
 
 use std::collections::HashMap;
 
@@ -13,9 +16,11 @@ use super::theme::{Picture, Theme};
 use crate::adapters::wayland::image::ImageId;
 use crate::adapters::wayland::latch::Item;
 use crate::adapters::wayland::shell::stack::OWN_ELEMENT;
-use crate::adapters::wayland::state::State;
+use crate::adapters::wayland::state::{Event, State};
+use crate::domain::animation::{Animation, Moment};
 use crate::domain::config;
-use crate::domain::geometry::{Point, RectF, Scale, Size};
+use crate::domain::frame::Time;
+use crate::domain::geometry::{Point, Rect, RectF, Scale, Size};
 use crate::domain::output::OutputId;
 use crate::domain::scene::{ElementId, Role};
 use crate::domain::window::Edges;
@@ -31,13 +36,24 @@ struct Stored {
     hotspot: Point,
 }
 
+/// The pictures of an icon.
+#[derive(Debug)]
+struct Strip {
+    pictures: Vec<Stored>,
+    animation: Animation,
+}
+
 /// The pointer's image.
 #[derive(Debug)]
 pub(super) struct Cursor {
     image: CursorImageStatus,
     theme: Theme,
-    /// By name and scale; `None`: could not be stored.
-    pictures: HashMap<(CursorIcon, Scale), Option<Stored>>,
+    /// By name and scale; without pictures where they could not be stored.
+    strips: HashMap<(CursorIcon, Scale), Strip>,
+    /// The icon of the theme shown last, and since when.
+    since: (CursorIcon, Time),
+    /// When the picture shown is to be followed by the next.
+    due: Option<Time>,
 }
 
 impl Default for Cursor {
@@ -45,7 +61,9 @@ impl Default for Cursor {
         Self {
             image: CursorImageStatus::default_named(),
             theme: Theme::new(&config::Cursor::default()),
-            pictures: HashMap::new(),
+            strips: HashMap::new(),
+            since: (CursorIcon::Default, Time::default()),
+            due: None,
         }
     }
 }
@@ -63,7 +81,7 @@ impl State {
             return;
         }
         self.seat.cursor.theme = Theme::new(config);
-        let old: Vec<_> = self.seat.cursor.pictures.drain().filter_map(|(_, stored)| stored).collect();
+        let old: Vec<_> = self.seat.cursor.strips.drain().flat_map(|(_, strip)| strip.pictures).collect();
         for stored in old {
             self.remove_image(stored.image);
         }
@@ -79,23 +97,57 @@ impl State {
         }
     }
 
-    /// Loads what the pointer's image needs, on every output. Called before frames are latched.
-    pub(in crate::adapters::wayland) fn prepare_cursor(&mut self) {
+    /// Loads what the pointer's image needs, on every output, and notes when `output`, which shows it now, must show the
+    /// next picture. Called before frames are latched.
+    pub(in crate::adapters::wayland) fn prepare_cursor(&mut self, output: OutputId) {
         let CursorImageStatus::Named(icon) = self.cursor_now() else { return };
         loop {
-            let pictures = &self.seat.cursor.pictures;
+            let strips = &self.seat.cursor.strips;
             let mut scales = self.core.outputs.iter().map(|output| output.placement.scale);
-            let Some(scale) = scales.find(|scale| !pictures.contains_key(&(icon, *scale))) else { break };
+            let Some(scale) = scales.find(|scale| !strips.contains_key(&(icon, *scale))) else { break };
             drop(scales);
-            let Picture { size, hotspot, argb } = self.seat.cursor.theme.load(icon, scale);
-            let stored = match self.add_image(size, &argb) {
-                Ok(image) => Some(Stored { image, size, hotspot }),
+            self.load_strip(icon, scale);
+        }
+        if self.seat.cursor.since.0 != icon {
+            self.seat.cursor.since = (icon, self.core.now);
+        }
+        if let Some((_, Moment { left_ns: Some(left_ns), .. })) = self.picture(icon, output) {
+            self.seat.cursor.due = Some(self.core.now.plus_ns(left_ns));
+        }
+    }
+
+    fn load_strip(&mut self, icon: CursorIcon, scale: Scale) {
+        let frames = self.seat.cursor.theme.load(icon, scale);
+        let animation = Animation::new(frames.iter().map(|picture| picture.delay_ms));
+        let mut pictures = Vec::with_capacity(frames.len());
+        for Picture { size, hotspot, argb, .. } in frames {
+            match self.add_image(size, &argb) {
+                Ok(image) => pictures.push(Stored { image, size, hotspot }),
                 Err(error) => {
                     tracing::warn!(%error, ?icon, "the pointer's image cannot be stored");
-                    None
+                    break;
                 }
-            };
-            self.seat.cursor.pictures.insert((icon, scale), stored);
+            }
+        }
+        self.seat.cursor.strips.insert((icon, scale), Strip { pictures, animation });
+    }
+
+    /// When [`State::turn_cursor`] is due; `None` while no image that moves is shown.
+    pub(in crate::adapters::wayland) fn cursor_due(&self) -> Option<Time> {
+        self.seat.cursor.due
+    }
+
+    /// Asks for the pointer's next picture where it is shown, once that is due.
+    pub(in crate::adapters::wayland) fn turn_cursor(&mut self, now: Time) {
+        if self.seat.cursor.due.take_if(|due| *due <= now).is_none() {
+            return;
+        }
+        if let CursorImageStatus::Named(icon) = self.cursor_now() {
+            for output in self.core.outputs.iter().map(|output| output.id) {
+                if self.picture(icon, output).is_some_and(|(_, moment)| moment.left_ns.is_some()) {
+                    self.events.push(Event::Redraw(output));
+                }
+            }
         }
     }
 
@@ -105,7 +157,7 @@ impl State {
         if !self.seat.pointer_gone {
             match self.cursor_now() {
                 CursorImageStatus::Hidden => {}
-                CursorImageStatus::Named(icon) => self.picture_item(icon, output, x, y, items),
+                CursorImageStatus::Named(icon) => items.extend(self.picture(icon, output).map(|(item, _)| item)),
                 CursorImageStatus::Surface(surface) => {
                     let hotspot = hotspot(&surface);
                     if let Some(root) = self.core.surfaces.key(&surface) {
@@ -124,19 +176,21 @@ impl State {
         }
     }
 
-    fn picture_item(&self, icon: CursorIcon, output: OutputId, x: f64, y: f64, items: &mut Vec<Item>) {
-        let Some(scale) = self.core.outputs.get(output).map(|output| output.placement.scale) else { return };
-        let Some(Some(stored)) = self.seat.cursor.pictures.get(&(icon, scale)) else { return };
+    /// An icon's picture of now where the pointer is, if any of it is on an output.
+    fn picture(&self, icon: CursorIcon, output: OutputId) -> Option<(Item, Moment)> {
+        let Cursor { strips, since, .. } = &self.seat.cursor;
+        let placement = self.core.outputs.get(output).filter(|_| !self.seat.pointer_gone)?.placement;
+        let Strip { pictures, animation } = strips.get(&(icon, placement.scale))?;
+        let moment = animation.at(self.core.now.since_ns(since.1));
+        let Stored { image, size, hotspot } = *pictures.get(moment.index)?;
         // On whole physical pixels, so that no texel is blended with its neighbour.
-        let factor = scale.as_f64();
+        let factor = placement.scale.as_f64();
         let snap = |v: f64, hotspot: i32| ((v * factor).floor() - f64::from(hotspot)) / factor;
-        let rect = RectF::new(
-            snap(x, stored.hotspot.x),
-            snap(y, stored.hotspot.y),
-            f64::from(stored.size.w) / factor,
-            f64::from(stored.size.h) / factor,
-        );
-        items.push(Item::Image { id: CURSOR_ELEMENT, image: stored.image, rect, role: Role::Cursor });
+        let (x, y) = self.pointer_place();
+        let rect =
+            RectF::new(snap(x, hotspot.x), snap(y, hotspot.y), f64::from(size.w) / factor, f64::from(size.h) / factor);
+        placement.to_physical(rect).intersection(Rect::from_size(placement.mode_size))?;
+        Some((Item::Image { id: CURSOR_ELEMENT, image, rect, role: Role::Cursor }, moment))
     }
 
     /// The pointer moved: the outputs that show it must be painted anew.
