@@ -68,6 +68,16 @@ pub enum Action {
         /// Which window.
         window: Which,
     },
+    /// Focuses the output after this one.
+    OutputNext,
+    /// Focuses the output before this one.
+    OutputPrevious,
+    /// Sends a window to the output after its own.
+    MoveToOutputNext(Which),
+    /// Sends a window to the output before its own.
+    MoveToOutputPrevious(Which),
+    /// Uses the keyboard layout after this one.
+    LayoutNext,
     /// Reads the configuration again.
     Reload,
     /// Ends the compositor.
@@ -75,7 +85,7 @@ pub enum Action {
 }
 
 /// Each action's form, as the documents give it.
-pub const FORMS: [&str; 18] = [
+pub const FORMS: [&str; 23] = [
     "none",
     "spawn COMMAND...",
     "close [WINDOW]",
@@ -92,6 +102,11 @@ pub const FORMS: [&str; 18] = [
     "workspace-next",
     "workspace-previous",
     "move-to-workspace N [WINDOW]",
+    "output-next",
+    "output-previous",
+    "move-to-output-next [WINDOW]",
+    "move-to-output-previous [WINDOW]",
+    "layout-next",
     "reload",
     "quit",
 ];
@@ -169,6 +184,11 @@ fn parse(verb: &str, rest: &str) -> Option<Action> {
         "move-to-workspace" => {
             Action::MoveToWorkspace { workspace: workspace(number().ok()?)?, window: which(number().ok()?)? }
         }
+        "output-next" => Action::OutputNext,
+        "output-previous" => Action::OutputPrevious,
+        "move-to-output-next" => Action::MoveToOutputNext(which(number().ok()?)?),
+        "move-to-output-previous" => Action::MoveToOutputPrevious(which(number().ok()?)?),
+        "layout-next" => Action::LayoutNext,
         "reload" => Action::Reload,
         "quit" => Action::Quit,
         _ => return None,
@@ -201,6 +221,11 @@ impl fmt::Display for Action {
             Self::MoveToWorkspace { workspace, window } => {
                 with(f, format_args!("move-to-workspace {workspace}"), window)
             }
+            Self::OutputNext => f.write_str("output-next"),
+            Self::OutputPrevious => f.write_str("output-previous"),
+            Self::MoveToOutputNext(window) => with(f, format_args!("move-to-output-next"), window),
+            Self::MoveToOutputPrevious(window) => with(f, format_args!("move-to-output-previous"), window),
+            Self::LayoutNext => f.write_str("layout-next"),
             Self::Reload => f.write_str("reload"),
             Self::Quit => f.write_str("quit"),
         }
@@ -227,6 +252,18 @@ mod tests {
             if form.contains('[') {
                 assert_eq!(short.parse::<Action>().unwrap().to_string(), short);
             }
+        }
+    }
+
+    #[test]
+    fn action_of_every_form_is_in_the_documents() {
+        let man = include_str!("../../resources/man/transom.1.sections").replace("\\-", "-");
+        let man = man.split(".SS Actions").nth(1).and_then(|rest| rest.split(".SS").next()).unwrap().to_owned();
+        for verb in FORMS.map(|form| form.split(' ').next().unwrap_or_default()) {
+            let listed = |text: &str| text.split(|c: char| !(c.is_alphanumeric() || c == '-')).any(|word| word == verb);
+            assert!(listed(&man), "the man page lacks {verb}");
+            // Those for scripts need a window's id, which no key has.
+            assert!(listed(include_str!("../../compositor.toml")) || verb == "focus", "compositor.toml lacks {verb}");
         }
     }
 

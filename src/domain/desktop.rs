@@ -31,7 +31,7 @@ pub enum Direction {
 /// What the user decides about windows in general.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Policy {
-    /// A new window always goes in the middle: no cascade.
+    /// A new window always goes in the middle, whatever is there: no cascade.
     pub centre: bool,
     /// A new window takes the focus.
     pub focus_new: bool,
@@ -129,14 +129,21 @@ impl Desktop {
         self.windows.push(window);
     }
 
-    /// A window is no more. Its children lose their parent.
+    /// A window is no more. Its children become its parent's.
     pub fn destroy(&mut self, id: WindowId) {
+        self.hand_children_on(id);
         self.windows.retain(|w| w.id() != id);
-        for window in &mut self.windows {
-            window.parent.take_if(|parent| *parent == id);
-        }
         self.forget_use(id);
         self.settle();
+    }
+
+    /// Hands the children of a window that is no longer to be seen to its own parent, if it has one. Source:
+    /// xdg_toplevel.set_parent.
+    fn hand_children_on(&mut self, id: WindowId) {
+        let heir = self.window(id).and_then(Window::parent);
+        for window in self.windows.iter_mut().filter(|window| window.parent == Some(id)) {
+            window.parent = heir;
+        }
     }
 
     fn forget_use(&mut self, id: WindowId) {
@@ -147,12 +154,13 @@ impl Desktop {
         }
     }
 
-    /// Says which window another belongs to. A window cannot belong to its own descendant: that changes nothing.
+    /// Says which window another belongs to: to none where that one is not mapped. A window cannot belong to its own
+    /// descendant: that changes nothing. Source: xdg_toplevel.set_parent.
     pub fn set_parent(&mut self, id: WindowId, parent: Option<WindowId>) {
+        let parent = parent.filter(|parent| self.window(*parent).is_some_and(Window::is_mapped));
         let loops = parent.is_some_and(|parent| parent == id || self.ancestors(parent).any(|a| a == id));
-        let known = parent.is_none_or(|parent| self.window(parent).is_some());
         let depth = parent.map_or(0, |parent| 1 + self.ancestors(parent).count()) + self.height(id);
-        if loops || !known || depth > MAX_DEPTH {
+        if loops || depth > MAX_DEPTH {
             return;
         }
         if let Some(window) = self.window_mut(id) {
@@ -166,6 +174,11 @@ impl Desktop {
         if let Some(window) = self.window_mut(id) {
             window.limits = limits;
         }
+    }
+
+    /// The windows that belong to another, its own children only.
+    pub fn children(&self, id: WindowId) -> impl Iterator<Item = WindowId> {
+        self.windows.iter().filter(move |window| window.parent == Some(id)).map(Window::id)
     }
 
     /// Generations beneath a window.
@@ -224,17 +237,21 @@ impl Desktop {
         }
     }
 
-    /// Gives a floating window its first place.
+    /// Gives a floating window its first place: over its parent, else a step from the window before, else in the middle.
     fn place(&mut self, id: WindowId) {
         let Some(window) = self.window(id) else { return };
         let Some(screen) = window.output.and_then(|id| self.screen(id)) else { return };
-        let over = window.parent.and_then(|id| self.window(id)).map_or(screen.usable, Window::geometry);
-        let size = window.geometry().size();
-        let at = layout::place(screen.usable, over, size, |at| {
-            let cascades = !self.policy.centre;
-            cascades
-                && self.shown().any(|w| w.id() != id && w.geometry().origin() == at && w.shown_mode() == Mode::Floating)
-        });
+        let (usable, size) = (screen.usable, window.geometry().size());
+        let parent = window.parent.and_then(|id| self.window(id)).filter(|parent| parent.mapped);
+        let floats = |w: &&Window| w.id() != id && w.output == Some(screen.id) && w.shown_mode() == Mode::Floating;
+        let before = self.shown().filter(floats).filter(|w| w.parent.is_none()).max_by_key(|w| w.id());
+        let first = match (parent, before) {
+            (Some(parent), _) => layout::centred(usable, parent.geometry(), size),
+            (None, Some(before)) if !self.policy.centre => layout::cascaded(usable, before.geometry().origin(), size),
+            _ => layout::centred(usable, usable, size),
+        };
+        let taken = |at| self.shown().filter(floats).any(|w| w.geometry().origin() == at);
+        let at = layout::place(usable, first, size, |at| !self.policy.centre && taken(at));
         if let Some(window) = self.window_mut(id) {
             window.move_to(at);
         }
@@ -242,6 +259,7 @@ impl Desktop {
 
     /// A client took a window's content away.
     pub fn unmap(&mut self, id: WindowId) {
+        self.hand_children_on(id);
         if let Some(window) = self.window_mut(id) {
             window.unmap();
             self.forget_use(id);
@@ -270,7 +288,9 @@ impl Desktop {
         }
         assert!(self.recent.iter().all(|id| self.window(*id).is_some()), "a use of no window");
         if let Some(id) = self.focus {
-            assert!(self.window(id).is_some_and(|w| self.is_shown(w)), "focus on a window not shown");
+            let window = self.window(id).filter(|w| self.is_shown(w));
+            assert!(window.is_some(), "focus on a window not shown");
+            assert_eq!(window.and_then(Window::output), self.current, "focus on another output than the current one");
         }
         assert!(self.current.is_some() != self.screens.is_empty(), "no current screen");
     }

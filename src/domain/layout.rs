@@ -158,25 +158,31 @@ pub fn arrange(output: Rect, panels: &[Panel], rects: &mut Vec<Rect>) -> Rect {
 /// The step from one window to the next where they are cascaded.
 const CASCADE: i32 = 32;
 
-/// Where a new floating window of `size` goes: in the middle of `over` (its parent, or the usable area), or further
-/// down and right from there as long as another window's corner is at that very place.
-pub fn place(usable: Rect, over: Rect, size: Size, taken: impl Fn(Point) -> bool) -> Point {
-    let middle = Rect::new(
-        over.x.saturating_add(over.w.saturating_sub(size.w) / 2),
-        over.y.saturating_add(over.h.saturating_sub(size.h) / 2),
-        size.w,
-        size.h,
-    );
-    let first = fit(usable, middle);
-    let mut at = first;
-    while taken(at) {
-        let next = Rect::at(Point::new(at.x.saturating_add(CASCADE), at.y.saturating_add(CASCADE)), size);
-        if fit(usable, next) != next.origin() {
-            return first; // the cascade has reached the edge: start over
-        }
-        at = next.origin();
-    }
-    at
+/// Places that are tried before one is shared with another window.
+const MAX_STEPS: usize = 64;
+
+/// Where a window of `size` is in the middle of `over` (its parent, or the usable area), as far as `usable` allows.
+pub fn centred(usable: Rect, over: Rect, size: Size) -> Point {
+    let x = over.x.saturating_add(over.w.saturating_sub(size.w) / 2);
+    let y = over.y.saturating_add(over.h.saturating_sub(size.h) / 2);
+    fit(usable, Rect::new(x, y, size.w, size.h))
+}
+
+/// A step right and down of `before`. On an axis on which a window of `size` would leave the usable area it starts over,
+/// at the area's edge.
+pub fn cascaded(usable: Rect, before: Point, size: Size) -> Point {
+    let axis = |before: i32, extent: i32, start: i32, end: i32| {
+        let next = before.saturating_add(CASCADE);
+        if next < start || next.saturating_add(extent) > end { start } else { next }
+    };
+    Point::new(axis(before.x, size.w, usable.x, usable.right()), axis(before.y, size.h, usable.y, usable.bottom()))
+}
+
+/// Where a new floating window of `size` goes: `first`, or as many cascading steps from there as it takes to find a place
+/// that is not `taken`; `first` after all where every one is.
+pub fn place(usable: Rect, first: Point, size: Size, taken: impl Fn(Point) -> bool) -> Point {
+    let steps = std::iter::successors(Some(first), |at| Some(cascaded(usable, *at, size)));
+    steps.take(MAX_STEPS).find(|at| !taken(*at)).unwrap_or(first)
 }
 
 /// The nearest place for `rect` wholly inside `usable`; its top left corner is inside where it is too large.
@@ -281,19 +287,43 @@ mod tests {
     }
 
     #[test]
-    fn place_of_windows_of_one_size_cascades_and_starts_over() {
+    fn cascaded_from_anywhere_steps_and_starts_over_axis_by_axis() {
         let size = Size::new(700, 500);
-        let mut corners = Vec::new();
-        for _ in 0..3 {
-            let at = place(OUTPUT, OUTPUT, size, |p| corners.contains(&p));
-            corners.push(at);
+        for (before, expected) in [
+            ((100, 0), (132, 32)),
+            ((168, 32), (200, 64)),
+            ((169, 32), (100, 64)),
+            ((132, 69), (164, 0)),
+            ((900, 600), (100, 0)),
+            ((-5000, -5000), (100, 0)),
+            ((i32::MAX, i32::MIN), (100, 0)),
+        ] {
+            let at = cascaded(OUTPUT, Point::new(before.0, before.1), size);
+            assert_eq!((at.x, at.y), expected, "{before:?}");
         }
-        assert_eq!(corners, [Point::new(150, 50), Point::new(182, 82), Point::new(150, 50)]);
+        let wide = cascaded(OUTPUT, Point::new(100, 0), Size::new(4000, 100));
+        assert_eq!((wide.x, wide.y), (100, 32), "what fits nowhere keeps its corner inside");
     }
 
     #[test]
-    fn place_of_a_window_greater_than_the_area_keeps_its_corner_inside() {
-        assert_eq!(place(OUTPUT, OUTPUT, Size::new(4000, 4000), |_| false), Point::new(100, 0));
+    fn place_of_windows_of_one_size_finds_every_step_before_it_shares_one() {
+        let size = Size::new(700, 500);
+        let first = centred(OUTPUT, OUTPUT, size);
+        let mut corners = Vec::new();
+        for _ in 0..7 {
+            let at = place(OUTPUT, first, size, |p| corners.contains(&p));
+            corners.push(at);
+        }
+        let corners: Vec<_> = corners.iter().map(|at| (at.x, at.y)).collect();
+        assert_eq!(corners, [(150, 50), (182, 82), (100, 0), (132, 32), (164, 64), (196, 96), (150, 50)]);
+    }
+
+    #[test]
+    fn centred_over_anything_stays_inside_the_area() {
+        let at = |over, w, h| centred(OUTPUT, over, Size::new(w, h));
+        assert_eq!(at(OUTPUT, 200, 100), Point::new(400, 250));
+        assert_eq!(at(Rect::new(100, 0, 50, 50), 200, 100), Point::new(100, 0));
+        assert_eq!(at(OUTPUT, 4000, 4000), Point::new(100, 0), "the corner of what is too large");
     }
 
     #[test]

@@ -103,6 +103,8 @@ pub(crate) struct Desk {
     pub(crate) enter_serial: u32,
     pub(crate) repeat: Option<(i32, i32)>,
     pub(crate) keymaps: usize,
+    /// The keyboard layout in effect.
+    pub(crate) group: u32,
     pub(crate) capabilities: u32,
     /// The clipboard, the primary selection and what is dragged here, as offered.
     pub(crate) offer: Option<wl_data_offer::WlDataOffer>,
@@ -277,7 +279,10 @@ listen!(wl_keyboard::WlKeyboard, |desk, _object, event| match event {
         }
         desk.input.push(Input::Key(key, pressed));
     }
-    wl_keyboard::Event::Modifiers { mods_depressed, .. } => desk.input.push(Input::Modifiers(mods_depressed)),
+    wl_keyboard::Event::Modifiers { mods_depressed, group, .. } => {
+        desk.group = group;
+        desk.input.push(Input::Modifiers(mods_depressed));
+    }
     wl_keyboard::Event::RepeatInfo { rate, delay } => desk.repeat = Some((rate, delay)),
     _ => {}
 });

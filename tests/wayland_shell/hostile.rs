@@ -1,5 +1,6 @@
 //! Clients that die anywhere and clients that mean harm: nothing is left of them and nobody else notices.
 
+use transom::domain::config::{Config, Placement};
 use transom::domain::geometry::Rect;
 use wayland_client::Proxy;
 use wayland_client::protocol::{wl_data_device_manager, wl_pointer};
@@ -141,6 +142,10 @@ const STATES: [(&str, Bring); 13] = [
 fn client_killed_in_any_state_leaves_nothing_and_the_others_go_on() {
     for (name, bring) in STATES {
         let (mut host, mut other) = host();
+        // The victim's windows are where its states expect them, whatever is there already.
+        let mut config = Config::default();
+        config.windows.placement = Placement::Centre;
+        host.server.state.set_config(&config).unwrap();
         let _seat = Seat::new(&other);
         let window = Window::mapped(&mut host, &mut other, 50, 50);
         host.act("move 0 40");

@@ -287,3 +287,26 @@ fn virtual_keyboard_with_a_key_that_cannot_be_is_not_heeded() {
     client.roundtrip(&mut host);
     assert_eq!(keys(&client.take_input()), []);
 }
+
+#[test]
+fn layout_next_is_told_and_survives_a_virtual_keyboard() {
+    let (mut host, mut client) = host();
+    let seat = Seat::new(&client);
+    Window::mapped(&mut host, &mut client, 100, 100);
+    let mut config = Config::default();
+    config.input.keyboard.layout = "us,de".into();
+    host.server.state.set_config(&config).unwrap();
+    client.roundtrip(&mut host);
+    client.take_input();
+    host.act("layout-next");
+    client.roundtrip(&mut host);
+    assert_eq!(client.events.desk.group, 1);
+    let typist = Typist::new(&client, &seat);
+    typist.keymap(KEYMAP, KEYMAP.len() as u32);
+    typist.keyboard.key(0, KEY_Q, 1);
+    typist.keyboard.key(0, KEY_Q, 0);
+    client.roundtrip(&mut host);
+    host.key(KEY_A, Press::Pressed);
+    client.roundtrip(&mut host);
+    assert_eq!(client.events.desk.group, 1);
+}

@@ -360,3 +360,23 @@ fn virtual_pointer_that_goes_lets_go_of_its_buttons() {
     client.roundtrip(&mut host);
     assert_eq!(client.take_input()[1..], [Input::Button(BTN_LEFT, true), Input::Button(BTN_LEFT, false)]);
 }
+
+#[test]
+fn focus_by_the_pointer_follows_it_without_raising() {
+    let (mut host, mut client, _seat, back) = window();
+    let front = Window::mapped(&mut host, &mut client, 100, 100);
+    host.act("move 450 250");
+    let mut config = transom::domain::config::Config::default();
+    config.windows.focus = transom::domain::config::Focus::Pointer;
+    host.server.state.set_config(&config).unwrap();
+    host.point(500.0, 300.0);
+    client.take_input();
+    host.point(310.0, 260.0);
+    client.roundtrip(&mut host);
+    assert!(client.take_input().contains(&Input::KeyEnter(back.surface.id())));
+    assert_eq!(host.shown()[0], host.tree(&front.surface, 450.0, 250.0));
+    host.point(10.0, 10.0);
+    client.roundtrip(&mut host);
+    let input = client.take_input();
+    assert!(!input.iter().any(|input| matches!(input, Input::KeyLeave(_))), "nothing there to focus: {input:?}");
+}

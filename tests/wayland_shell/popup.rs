@@ -136,6 +136,7 @@ fn reactive_popup_follows_its_window_back_into_the_output() {
 
 fn grabbed(host: &mut Host, client: &mut Client, seat: &Seat) -> (Window, Popup) {
     let window = Window::mapped(host, client, 200, 100);
+    host.act("move 300 250");
     host.click(310.0, 260.0);
     client.roundtrip(host);
     let popup = Popup::new(client, Some(&window.xdg), Rect::new(10, 20, 30, 10));

@@ -320,6 +320,26 @@ fn dialogue_is_centred_on_its_parent_and_stays_in_front_of_it() {
 }
 
 #[test]
+fn parent_that_unmaps_hands_its_child_on_and_may_become_its_child() {
+    let (mut host, mut client) = host();
+    let first = Window::mapped(&mut host, &mut client, 200, 100);
+    let second = Window::mapped(&mut host, &mut client, 200, 100);
+    let third = Window::mapped(&mut host, &mut client, 200, 100);
+    second.toplevel.set_parent(Some(&first.toplevel));
+    third.toplevel.set_parent(Some(&second.toplevel));
+    second.surface.attach(None, 0, 0);
+    second.surface.commit();
+    client.roundtrip(&mut host);
+    let parents = |host: &crate::support::client::Host| {
+        host.server.state.shell.desktop.windows().map(|w| (w.id().0, w.parent().map(|p| p.0))).collect::<Vec<_>>()
+    };
+    assert!(parents(&host).contains(&(3, Some(1))), "{:?}", parents(&host));
+    second.toplevel.set_parent(Some(&third.toplevel));
+    client.roundtrip(&mut host);
+    assert!(parents(&host).contains(&(2, Some(3))), "no loop: {:?}", parents(&host));
+}
+
+#[test]
 fn window_geometry_leaves_the_shadow_out() {
     let (mut host, mut client) = host();
     let window = Window::new(&client);
@@ -396,4 +416,28 @@ fn workspace_shown_hides_the_others_windows_and_moves_the_keyboard() {
     assert_eq!(host.shown().len(), 2);
     client.roundtrip(&mut host);
     assert!(two.told(&client).is(State::Activated) && !one.told(&client).is(State::Activated));
+}
+
+#[test]
+fn window_sent_to_the_next_output_keeps_its_place_there_and_its_size() {
+    let (mut host, mut client) = host();
+    let info = crate::support::client::info("TEST-2", Size::new(1000, 700));
+    let state = &mut host.server.state;
+    state.add_output(&info, Point::new(800, 0), Default::default(), Default::default());
+    let window = Window::mapped(&mut host, &mut client, 200, 100);
+    host.act("move-to-output-next");
+    let there = host.last_window();
+    assert_eq!((there.output.as_str(), there.geometry), ("TEST-2", Rect::new(1100, 250, 200, 100)));
+    host.act("toggle-maximised");
+    client.roundtrip(&mut host);
+    assert_eq!(window.told(&client).size, (1000, 700));
+    host.act("output-next");
+    client.roundtrip(&mut host);
+    assert!(!window.told(&client).is(State::Activated), "nothing is on the output that has the focus");
+    let second = Window::mapped(&mut host, &mut client, 200, 100);
+    assert_eq!(host.last_window().output, "TEST-1");
+    host.act("output-previous");
+    client.roundtrip(&mut host);
+    assert!(window.told(&client).is(State::Activated));
+    assert!(!second.told(&client).is(State::Activated));
 }

@@ -104,7 +104,8 @@ impl Desktop {
         }
     }
 
-    /// Sends a window to the shown workspace of another output, at the same place of it.
+    /// Sends a window to the shown workspace of another output, at the same place of it. The focus goes along: it stays
+    /// seen.
     pub(super) fn send_to_screen(&mut self, id: WindowId, to: OutputId) {
         let from = self.screen_of(id).map(|s| s.rect.origin());
         let Some(screen) = self.screens.iter().find(|s| s.id == to) else { return };
@@ -112,6 +113,9 @@ impl Desktop {
         let from = from.unwrap_or(screen.rect.origin());
         window.shift(Point::new(screen.rect.x.saturating_sub(from.x), screen.rect.y.saturating_sub(from.y)));
         (window.output, window.workspace, window.home) = (Some(to), screen.active, None);
+        if self.focus == Some(id) {
+            self.current = Some(to);
+        }
         self.refit(to);
     }
 

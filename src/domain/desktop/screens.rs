@@ -39,6 +39,9 @@ impl Desktop {
                     let from = window.floating_rect().map_or(to, Rect::origin);
                     window.shift(Point::new(to.x.saturating_sub(from.x), to.y.saturating_sub(from.y)));
                     (window.output, window.workspace) = (Some(id), home.workspace);
+                    if self.focus == Some(window.id()) {
+                        self.current = Some(id);
+                    }
                 }
                 None if window.output.is_none() => window.output = Some(id),
                 None => {}
@@ -88,19 +91,20 @@ impl Desktop {
         self.settle();
     }
 
-    /// New actions and windows mean this output.
+    /// New actions and windows mean this output; the focus goes to the window of it that was used last, if any.
     pub fn set_current_screen(&mut self, id: OutputId) {
-        if self.screen(id).is_some() {
+        if self.current != Some(id) && self.screen(id).is_some() {
+            self.end_cycle();
             self.current = Some(id);
+            self.focus = None; // settle gives it to a window of this output, or to none
+            self.settle();
         }
     }
 
-    /// Focuses the next or previous output and its last used window.
+    /// As [`Desktop::set_current_screen`], for the next or previous output.
     pub fn step_screen(&mut self, to: Direction) {
         if let Some(id) = self.neighbour(self.current, to) {
-            self.current = Some(id);
-            self.focus = None;
-            self.settle();
+            self.set_current_screen(id);
         }
     }
 

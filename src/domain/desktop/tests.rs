@@ -34,6 +34,12 @@ fn geometry(desktop: &Desktop, id: WindowId) -> Rect {
     desktop.window(id).unwrap().geometry()
 }
 
+/// Where a new window is put.
+fn placed(desktop: &mut Desktop, id: u64, size: (i32, i32)) -> Point {
+    let window = map(desktop, id, size);
+    geometry(desktop, window).origin()
+}
+
 fn order(desktop: &Desktop) -> Vec<u64> {
     desktop.shown().map(|w| w.id().0).collect()
 }
@@ -46,6 +52,88 @@ fn window_new_is_centred_focused_and_in_front() {
     assert_eq!(geometry(&desktop, WindowId(1)), Rect::new(300, 250, 200, 100));
     assert_eq!(geometry(&desktop, two), Rect::new(332, 282, 200, 100), "cascaded");
     assert_eq!((order(&desktop), desktop.focused()), (vec![1, 2], Some(two)));
+}
+
+#[test]
+fn windows_of_any_size_cascade_from_the_one_before_and_start_over_in_the_usable_area() {
+    let mut desktop = desktop();
+    let usable = Rect::new(0, 40, 800, 560);
+    desktop.set_screen(LEFT, LEFT_RECT, usable);
+    let mut corners = Vec::new();
+    for (id, size) in [(1, (400, 300)), (2, (200, 100)), (3, (500, 300)), (4, (300, 470)), (5, (100, 100))] {
+        let corner = placed(&mut desktop, id, size);
+        corners.push((corner.x, corner.y));
+    }
+    assert_eq!(corners, [(200, 170), (232, 202), (264, 234), (296, 40), (328, 72)], "4 does not fit beneath 3");
+    desktop.move_to(WindowId(5), Point::new(690, 90));
+    assert_eq!(placed(&mut desktop, 6, (100, 100)), Point::new(0, 122));
+    desktop.set_current_screen(RIGHT);
+    let alone = map(&mut desktop, 7, (200, 100));
+    assert_eq!(geometry(&desktop, alone).origin(), Point::new(1200, 300), "nothing is before it on that output");
+    desktop.show_workspace(RIGHT, 2);
+    let hidden = map(&mut desktop, 8, (200, 100));
+    assert_eq!(geometry(&desktop, hidden).origin(), Point::new(1200, 300), "nor on that workspace");
+    for id in 1..=6 {
+        desktop.set_minimised(WindowId(id), true);
+    }
+    desktop.set_current_screen(LEFT);
+    assert_eq!(placed(&mut desktop, 9, (400, 300)), Point::new(200, 170), "put away");
+}
+
+#[test]
+fn child_goes_over_its_parent_and_is_no_step_of_the_cascade() {
+    let mut desktop = desktop();
+    let parent = map(&mut desktop, 1, (400, 300));
+    let mut corners = Vec::new();
+    for id in [2, 3] {
+        let child = WindowId(id);
+        desktop.create(child);
+        desktop.set_parent(child, Some(parent));
+        desktop.committed(child, Size::new(100, 50), true);
+        corners.push(geometry(&desktop, child).origin());
+    }
+    assert_eq!(corners, [Point::new(350, 275), Point::new(382, 307)]);
+    assert_eq!(placed(&mut desktop, 4, (10, 10)), Point::new(232, 182), "of the parent");
+}
+
+#[test]
+fn children_of_a_window_no_longer_to_be_seen_go_to_its_parent() {
+    let mut desktop = desktop();
+    let ids: Vec<_> = (1..=4).map(|id| map(&mut desktop, id, (200, 100))).collect();
+    for pair in ids.windows(2) {
+        desktop.set_parent(pair[1], Some(pair[0]));
+    }
+    let parent = |desktop: &Desktop, id: usize| desktop.window(ids[id]).unwrap().parent();
+    desktop.unmap(ids[2]);
+    assert_eq!(parent(&desktop, 3), Some(ids[1]), "its grandparent");
+    assert_eq!(parent(&desktop, 2), Some(ids[1]), "it stays what it is");
+    desktop.committed(ids[2], Size::new(200, 100), true);
+    assert_eq!(parent(&desktop, 3), Some(ids[1]), "that does not come back");
+    desktop.destroy(ids[1]);
+    assert_eq!((parent(&desktop, 2), parent(&desktop, 3)), (Some(ids[0]), Some(ids[0])));
+    desktop.unmap(ids[0]);
+    assert_eq!((parent(&desktop, 2), parent(&desktop, 3)), (None, None));
+    desktop.set_parent(ids[3], Some(ids[2]));
+    desktop.set_parent(ids[3], Some(ids[0]));
+    assert_eq!(parent(&desktop, 3), None, "a parent that is not mapped is none");
+}
+
+#[test]
+fn output_made_current_takes_the_focus_from_other_outputs() {
+    let mut desktop = desktop();
+    let left = map(&mut desktop, 1, (200, 100));
+    desktop.step_screen(Direction::Next);
+    assert_eq!(desktop.focused(), None, "nothing is there to have it");
+    let right = map(&mut desktop, 2, (200, 100));
+    assert_eq!(desktop.window(right).unwrap().output(), Some(RIGHT));
+    desktop.step_screen(Direction::Previous);
+    assert_eq!(desktop.focused(), Some(left));
+    desktop.set_current_screen(RIGHT);
+    assert_eq!(desktop.focused(), Some(right));
+    desktop.send_to_neighbour(right, Direction::Next);
+    assert_eq!((desktop.focused(), desktop.current_screen().unwrap().id), (Some(right), LEFT), "it goes along");
+    desktop.send_to_neighbour(left, Direction::Next);
+    assert_eq!((desktop.focused(), desktop.current_screen().unwrap().id), (Some(right), LEFT), "it is not its own");
 }
 
 #[test]
@@ -265,7 +353,7 @@ fn move_of_a_fullscreen_window_is_refused() {
 proptest! {
     // The invariants are asserted by every operation.
     #[test]
-    fn desktop_after_any_operations_keeps_its_invariants(ops in prop::collection::vec((0u8..18, 0u64..6, 0i32..5), 0..80)) {
+    fn desktop_after_any_operations_keeps_its_invariants(ops in prop::collection::vec((0u8..20, 0u64..6, 0i32..5), 0..80)) {
         let mut desktop = desktop();
         let mut next_output = 10;
         for (op, window, n) in ops {
@@ -294,6 +382,8 @@ proptest! {
                     }
                 }
                 16 => desktop.end_move(id, Point::new(n * 400, 0)),
+                17 => desktop.send_to_neighbour(id, Direction::Next),
+                18 => desktop.set_current_screen(OutputId(n as u32)),
                 _ => desktop.step_screen(Direction::Next),
             }
         }

@@ -118,6 +118,7 @@ impl State {
                 self.point_at(None, x, y);
                 pointer.unset_grab(self, SERIAL_COUNTER.next_serial(), time);
                 self.point_at(None, x, y);
+                self.drag_to(x, y); // it went on while its client made up its mind
             }
             Hold::Finger(_) => {
                 let touch = self.seat.touch.clone();

@@ -89,11 +89,20 @@ fn xkb_config(config: &Keyboard) -> XkbConfig<'_> {
     }
 }
 
+/// Whether XKB knows a key of this name, written in capitals or not.
+pub fn is_key(name: &str) -> bool {
+    keysym(name) != xkb::Keysym::NoSymbol
+}
+
+fn keysym(name: &str) -> xkb::Keysym {
+    xkb::keysym_from_name(name, xkb::KEYSYM_CASE_INSENSITIVE)
+}
+
 fn compile(bindings: &Bindings) -> (Vec<Bound>, Vec<ConfigError>) {
     let mut compiled = Vec::new();
     let mut errors = Vec::new();
     for (chord, action) in bindings.iter() {
-        let symbol = xkb::keysym_from_name(&chord.key, xkb::KEYSYM_CASE_INSENSITIVE);
+        let symbol = keysym(&chord.key);
         if symbol == xkb::Keysym::NoSymbol {
             errors.push(ConfigError::Key { key: chord.key.clone() });
         } else {
@@ -238,6 +247,14 @@ impl State {
     pub(super) fn drop_keymap(&mut self, device: Device) {
         if self.seat.keys.keymap_of == device {
             self.use_keymap(Device::Physical);
+        }
+    }
+
+    /// Uses the next of the keyboard's layouts.
+    pub(in crate::adapters::wayland) fn next_layout(&mut self) {
+        self.use_keymap(Device::Physical);
+        if let Some(keyboard) = self.seat.seat.get_keyboard() {
+            keyboard.with_xkb_state(self, |mut context| context.cycle_next_layout());
         }
     }
 

@@ -34,6 +34,7 @@ use self::serials::Serials;
 use super::latch::Item;
 use super::state::State;
 use crate::domain::config::{self, Config};
+use crate::domain::geometry::Point;
 use crate::domain::window::WindowId;
 
 mod arrow;
@@ -51,7 +52,7 @@ mod touch;
 mod virtual_keyboard;
 mod virtual_pointer;
 
-pub use keyboard::ConfigError;
+pub use keyboard::{ConfigError, is_key};
 
 /// The seat's part of [`State`].
 #[derive(Debug)]
@@ -182,19 +183,25 @@ impl State {
         self.shell.desktop.activate(id);
     }
 
-    /// A click or a touch on a surface: who has the focus now?
-    fn focus_by_click(&mut self, root: Option<&WlSurface>) {
+    /// A click or a touch on a surface, or on none, at a logical point: who has the focus now, and which output? What
+    /// takes no keyboard takes none from others: an on-screen keyboard types elsewhere.
+    fn focus_by_click(&mut self, root: Option<&WlSurface>, x: f64, y: f64) {
         let root = root.map(|root| self.shell.popups.root_of(root).unwrap_or(root).clone());
-        match root {
-            Some(root) => {
-                if let Some(id) = self.shell.window_of(&root) {
-                    self.focus_window(id);
-                } else if self.shell.panels.takes_keyboard(&root) {
-                    self.seat.panel_focus = Some(root);
-                    self.shell.dirty = true;
-                }
+        if let Some(root) = root {
+            if let Some(id) = self.shell.window_of(&root) {
+                return self.focus_window(id);
             }
-            None => self.seat.panel_focus = None,
+            if !self.shell.panels.takes_keyboard(&root) {
+                return;
+            }
+            self.seat.panel_focus = Some(root);
+            self.shell.dirty = true;
+        } else {
+            self.shell.dirty |= self.seat.panel_focus.take().is_some();
+        }
+        let at = Point::new(x.floor() as i32, y.floor() as i32);
+        if let Some(screen) = self.shell.desktop.screen_at(at).map(|screen| screen.id) {
+            self.shell.desktop.set_current_screen(screen);
         }
     }
 

@@ -210,18 +210,12 @@ impl State {
         self.refresh_pointer();
         let hit = self.hit(x, y);
         if let Some((_, client)) = self.shell.popups.grabbed() {
-            let own = hit.as_ref().and_then(|hit| hit.surface.client()).is_some_and(|c| c.id() == *client);
-            if !own {
-                self.dismiss_grab();
-                return false; // nothing is under the pointer: nobody gets this press
+            if hit.as_ref().and_then(|hit| hit.surface.client()).is_none_or(|c| c.id() != *client) {
+                self.dismiss_grab(); // the pointer is on nothing: nobody gets this press
             }
             return false;
         }
-        if let Some(screen) = self.shell.desktop.screen_at(Point::new(x.floor() as i32, y.floor() as i32)) {
-            let id = screen.id;
-            self.shell.desktop.set_current_screen(id);
-        }
-        self.focus_by_click(hit.as_ref().map(|hit| &hit.root));
+        self.focus_by_click(hit.as_ref().map(|hit| &hit.root), x, y);
         self.refocus();
         let drags = self.seat.drag_modifiers != Modifiers::default() && self.modifiers() == self.seat.drag_modifiers;
         let window = hit.and_then(|hit| self.window_at(&hit.root)).filter(|_| drags);

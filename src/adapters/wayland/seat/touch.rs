@@ -7,7 +7,6 @@ use smithay::utils::SERIAL_COUNTER;
 
 use super::drag::Hold;
 use crate::adapters::wayland::state::State;
-use crate::domain::geometry::Point;
 
 /// Fingers known at a time, by slot number; more are not heeded.
 const MAX_SLOTS: u32 = 64;
@@ -24,11 +23,7 @@ impl State {
             self.dismiss_grab();
             return;
         }
-        if let Some(screen) = self.shell.desktop.screen_at(Point::new(x.floor() as i32, y.floor() as i32)) {
-            let id = screen.id;
-            self.shell.desktop.set_current_screen(id);
-        }
-        self.focus_by_click(hit.as_ref().map(|hit| &hit.root));
+        self.focus_by_click(hit.as_ref().map(|hit| &hit.root), x, y);
         let serial = SERIAL_COUNTER.next_serial();
         if let Some(client) = hit.as_ref().and_then(|hit| hit.surface.client()) {
             self.seat.serials.give(serial, client.id());

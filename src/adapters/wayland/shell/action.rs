@@ -83,6 +83,17 @@ impl State {
                 let id = self.meant(*window)?;
                 self.shell.desktop.send_to_workspace(id, *workspace);
             }
+            Action::MoveToOutputNext(window) => {
+                let id = self.meant(*window)?;
+                self.shell.desktop.send_to_neighbour(id, Direction::Next);
+            }
+            Action::MoveToOutputPrevious(window) => {
+                let id = self.meant(*window)?;
+                self.shell.desktop.send_to_neighbour(id, Direction::Previous);
+            }
+            Action::OutputNext => self.step_output(Direction::Next),
+            Action::OutputPrevious => self.step_output(Direction::Previous),
+            Action::LayoutNext => self.next_layout(),
             Action::Workspace(number) => self.show_workspace(|_| *number)?,
             Action::WorkspaceNext => self.show_workspace(|active| active.saturating_add(1))?,
             Action::WorkspacePrevious => self.show_workspace(|active| active.saturating_sub(1))?,
@@ -105,6 +116,11 @@ impl State {
     fn cycle(&mut self, to: Direction) {
         self.seat.panel_focus = None;
         self.shell.desktop.cycle(to);
+    }
+
+    fn step_output(&mut self, to: Direction) {
+        self.seat.panel_focus = None;
+        self.shell.desktop.step_screen(to);
     }
 
     fn show_workspace(&mut self, number: impl FnOnce(u32) -> u32) -> Result<(), ActionError> {

@@ -60,12 +60,12 @@ impl State {
     }
 
     fn window_items(&self, window: &Window, items: &mut Vec<Item>) {
-        let (Some(surface), Some(origin)) = (self.shell.surface_of(window.id()), self.surface_origin(window.id()))
-        else {
-            return;
-        };
-        self.popup_items(surface, window.geometry().origin(), items);
-        self.tree_item(surface, origin, items);
+        let Some(toplevel) = self.shell.toplevels.get(&window.id()) else { return };
+        let (surface, at) = (toplevel.handle.wl_surface(), window.geometry().origin());
+        self.popup_items(surface, at, items);
+        // The client's shadows lie outside of its window geometry.
+        let frame = toplevel.frame;
+        self.tree_item(surface, Point::new(at.x.saturating_sub(frame.x), at.y.saturating_sub(frame.y)), items);
         if window.shown_mode() == Mode::Fullscreen {
             // What a smaller or translucent client leaves of the output: nothing else must be seen there.
             items.push(Item::Solid {

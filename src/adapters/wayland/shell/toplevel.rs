@@ -18,7 +18,7 @@ use smithay::wayland::shell::xdg::{
 use crate::adapters::wayland::state::State;
 use crate::domain::config::Decorations;
 use crate::domain::frame::Time;
-use crate::domain::geometry::{Point, Rect, Size};
+use crate::domain::geometry::{Rect, Size};
 use crate::domain::window::{Limits, Mode, WindowId};
 
 /// Configures that a client may leave unanswered before it gets no more.
@@ -38,6 +38,8 @@ pub struct Toplevel {
     last_sent: Option<Serial>,
     /// It asked for something and is owed a configure, changed or not.
     owed: bool,
+    /// What it is to be told waits for its answers.
+    waiting: bool,
     /// What its client asked for about title bars.
     pub(super) decoration: Option<Decoration>,
     /// A ping without an answer yet.
@@ -112,6 +114,7 @@ impl State {
             frame: Rect::default(),
             last_sent: None,
             owed: false,
+            waiting: false,
             decoration: None,
             pinged: None,
         };
@@ -123,7 +126,9 @@ impl State {
     pub(super) fn forget_window(&mut self, surface: &WlSurface) {
         let Some(id) = self.shell.window_of.remove(&surface.id()) else { return };
         self.shell.toplevels.remove(&id);
+        let children: Vec<_> = self.shell.desktop.children(id).collect();
         self.shell.desktop.destroy(id);
+        children.into_iter().for_each(|child| self.tell_parent(child));
         self.dismiss_popups(surface);
         self.cancel_drag_of(id);
     }
@@ -159,23 +164,33 @@ impl State {
         let answered = self.shell.toplevels.get(&id).is_some_and(Toplevel::answered);
         self.shell.desktop.committed(id, frame.size(), answered);
         self.shell.dirty |= moved;
-        self.configure_toplevel(id, false);
     }
 
     fn unmap_toplevel(&mut self, id: WindowId) {
         let Some(toplevel) = self.shell.toplevels.get_mut(&id) else { return };
         let surface = toplevel.handle.wl_surface().clone();
         toplevel.last_sent = None;
-        toplevel.owed = false;
+        (toplevel.owed, toplevel.waiting) = (false, false);
         with_role(&surface, |role| {
             // Back to the state after get_toplevel; only who it is remains.
             let old = std::mem::take(role);
             (role.parent, role.title, role.app_id) = (old.parent, old.title, old.app_id);
             role.current.capabilities = old.current.capabilities;
         });
+        let children: Vec<_> = self.shell.desktop.children(id).collect();
         self.shell.desktop.unmap(id);
+        children.into_iter().for_each(|child| self.tell_parent(child));
         self.dismiss_popups(&surface);
         self.cancel_drag_of(id);
+    }
+
+    /// Lets smithay, which looks for loops among parents, know the parent in force.
+    pub(super) fn tell_parent(&mut self, id: WindowId) {
+        let parent = self.shell.desktop.window(id).and_then(|window| window.parent());
+        let parent = parent.and_then(|parent| self.shell.surface_of(parent)).cloned();
+        if let Some(surface) = self.shell.surface_of(id) {
+            with_role(surface, |role| role.parent = parent);
+        }
     }
 
     /// The window geometry in effect of a toplevel's or popup's surface, in that surface: what the client set, inside
@@ -235,7 +250,9 @@ impl State {
             return;
         }
         let limit = if resizing { 1 } else { MAX_UNANSWERED };
-        if (toplevel.owed || toplevel.handle.has_pending_changes()) && toplevel.unanswered() < limit {
+        let news = toplevel.owed || toplevel.handle.has_pending_changes();
+        toplevel.waiting = news && toplevel.unanswered() >= limit;
+        if news && !toplevel.waiting {
             toplevel.owed = false;
             toplevel.last_sent = Some(toplevel.handle.send_configure());
         }
@@ -251,7 +268,9 @@ impl State {
 
     /// A client acknowledged a configure: there may be room for the next.
     pub(super) fn toplevel_acked(&mut self, surface: &WlSurface) {
-        if let Some(id) = self.shell.window_of(surface) {
+        if let Some(id) = self.shell.window_of(surface)
+            && self.shell.toplevels.get(&id).is_some_and(|toplevel| toplevel.waiting)
+        {
             self.configure_toplevel(id, false);
         }
     }
@@ -304,13 +323,6 @@ impl State {
                 responding: toplevel.pinged.is_none_or(|at| self.core.now.since_ns(at) < PING_PATIENCE_NS),
             })
         })
-    }
-
-    /// Where a window's surface has its corner, logical.
-    pub(super) fn surface_origin(&self, id: WindowId) -> Option<Point> {
-        let window = self.shell.desktop.window(id)?.geometry();
-        let frame = self.shell.toplevels.get(&id)?.frame;
-        Some(Point::new(window.x.saturating_sub(frame.x), window.y.saturating_sub(frame.y)))
     }
 }
 

@@ -43,7 +43,10 @@ impl XdgShellHandler for State {
 
     fn parent_changed(&mut self, surface: ToplevelSurface) {
         let parent = surface.parent().and_then(|parent| self.shell.window_of(&parent));
-        self.with_window(&surface, |state, id| state.shell.desktop.set_parent(id, parent));
+        self.with_window(&surface, |state, id| {
+            state.shell.desktop.set_parent(id, parent);
+            state.tell_parent(id);
+        });
     }
 
     fn ack_configure(&mut self, surface: WlSurface, configure: Configure) {
