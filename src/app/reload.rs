@@ -3,7 +3,7 @@
 //! A file with a mistake changes nothing. What is read at start only is kept, and said so.
 
 use super::Compositor;
-use crate::adapters::config_file::{LoadError, Source};
+use crate::adapters::config_file::LoadError;
 use crate::domain::config::Config;
 
 impl Compositor {
@@ -14,7 +14,7 @@ impl Compositor {
     pub fn reload(&mut self) -> Result<(), ReloadError> {
         let Some(source) = &self.source else { return Ok(()) };
         let path = source.path().map(|path| path.display().to_string()).unwrap_or_default();
-        let done = match Source::load(source) {
+        let done = match source.load(crate::adapters::wayland::seat::is_key) {
             Ok(config) => {
                 tracing::info!(path, "configuration read");
                 self.apply(config)

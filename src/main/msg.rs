@@ -41,7 +41,7 @@ pub(crate) fn screenshot(args: Screenshot, out: &mut dyn Write) -> anyhow::Resul
 
 fn print_json(reply: &Reply, out: &mut dyn Write) -> anyhow::Result<()> {
     match reply {
-        Reply::Done => return Ok(()),
+        Reply::Done => serde_json::to_writer(&mut *out, "done")?,
         Reply::Outputs(outputs) => serde_json::to_writer_pretty(&mut *out, outputs)?,
         Reply::Windows(windows) => serde_json::to_writer_pretty(&mut *out, windows)?,
         Reply::Stats(stats) => serde_json::to_writer_pretty(&mut *out, stats)?,

@@ -33,6 +33,13 @@ pub(crate) struct Setup<'a> {
     pub(crate) config: &'a str,
 }
 
+impl Setup<'_> {
+    /// The text of its compositor.toml.
+    pub(crate) fn file(&self) -> String {
+        format!("renderer.validation = true\n{}\n", self.config)
+    }
+}
+
 impl Default for Setup<'_> {
     fn default() -> Self {
         Self { backend: "headless", host: &[], outputs: &["800x600@60"], config: "" }
@@ -84,7 +91,7 @@ impl Compositor {
     pub(crate) fn start(setup: &Setup<'_>) -> Self {
         let runtime = tempfile::Builder::new().prefix("transom-test-").tempdir().unwrap();
         let config = runtime.path().join("compositor.toml");
-        std::fs::write(&config, format!("renderer.validation = true\n{}\n", setup.config)).unwrap();
+        std::fs::write(&config, setup.file()).unwrap();
         let mut command = rig::transom();
         command.args(["run", "--backend", setup.backend, "--socket", SOCKET, "--config"]).arg(&config);
         command.args(setup.outputs.iter().flat_map(|mode| ["--output", mode]));
@@ -183,6 +190,9 @@ impl Compositor {
         let status = self.process.end();
         let faults: Vec<_> = self.process.all_said().iter().filter(|line| is_fault(line)).cloned().collect();
         assert!(status.success(), "the compositor ended with {status}");
+        let sockets = [SOCKET.to_owned(), format!("{SOCKET}.lock"), format!("transom-{SOCKET}.sock")];
+        let left: Vec<_> = sockets.iter().filter(|name| self.runtime.path().join(name).exists()).collect();
+        assert!(left.is_empty(), "the compositor left {left:?}");
         assert!(complaints == 0 && faults.is_empty(), "{complaints} validation messages; {faults:#?}");
     }
 
@@ -208,14 +218,25 @@ impl Compositor {
         }
     }
 
+    /// Its configuration file.
+    pub(crate) fn config(&self) -> PathBuf {
+        self.runtime.path().join("compositor.toml")
+    }
+
+    /// Sends it a signal.
+    pub(crate) fn signal(&self, signal: nix::sys::signal::Signal) {
+        self.process.signal(signal);
+    }
+
     /// Our command line, as a client of this compositor: it draws nothing, so it runs on any driver.
-    fn command(&self, words: &[&str]) -> Command {
+    pub(crate) fn command(&self, words: &[&str]) -> Command {
         let mut command = self.client(env!("CARGO_BIN_EXE_transom"));
         command.args(words);
         command
     }
 
-    fn run(&self, words: &[&str]) -> Vec<u8> {
+    /// What our command line prints when all is well.
+    pub(crate) fn run(&self, words: &[&str]) -> Vec<u8> {
         let answer = self.command(words).output().unwrap();
         let why = String::from_utf8_lossy(&answer.stderr);
         assert!(answer.status.success(), "transom {}: {} {why}", words.join(" "), answer.status);
@@ -229,7 +250,7 @@ fn is_fault(line: &str) -> bool {
 }
 
 /// Lets a program find nothing but the directory.
-fn at_home<'a>(command: &'a mut Command, directory: &Path) -> &'a mut Command {
+pub(crate) fn at_home<'a>(command: &'a mut Command, directory: &Path) -> &'a mut Command {
     clean(command).env("HOME", directory).env("XDG_RUNTIME_DIR", directory).env("NO_COLOR", "1");
     for variable in ["XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"] {
         command.env_remove(variable);

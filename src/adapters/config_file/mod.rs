@@ -1,8 +1,9 @@
 //! `compositor.toml` → [`domain::config`](crate::domain::config).
 //!
 //! [`Source::find`] looks for the file, [`Source::load`] reads it, [`parse`] lays its text over the defaults and says
-//! of a mistake where it is and in which field; [`Watch`] tells when the file changed. Keeping the last good
-//! configuration is the caller's part: an error here changes nothing. Next of the walk: `app::reload`.
+//! of a mistake where it is and in which field, [`check_keys`] likewise of a binding to a key that there is not;
+//! [`Watch`] tells when the file changed. Keeping the last good configuration is the caller's part: an error here changes
+//! nothing. Next of the walk: `app::reload`.
 
 mod watch;
 
@@ -12,6 +13,7 @@ use std::{fmt, io};
 
 pub use watch::Watch;
 
+use crate::domain::binding::Chord;
 use crate::domain::config::Config;
 
 /// The documented default file, equal to `Config::default()`.
@@ -47,11 +49,11 @@ impl Source {
         self.path.as_deref()
     }
 
-    /// Reads and checks the file.
+    /// Reads and checks the file; `is_key` knows the names of keys.
     ///
     /// # Errors
     /// [`LoadError`], for people: the file, the place in it, the field, what is wrong.
-    pub fn load(&self) -> Result<Config, LoadError> {
+    pub fn load(&self, is_key: impl Fn(&str) -> bool) -> Result<Config, LoadError> {
         let Some(path) = &self.path else { return Ok(Config::default()) };
         let read = |source| LoadError::Read { path: path.clone(), source };
         let meta = match std::fs::metadata(path) {
@@ -63,7 +65,10 @@ impl Source {
         if !meta.is_file() || meta.len() > MAX_BYTES {
             return Err(read(io::Error::other(format!("not a file of at most {MAX_BYTES} bytes"))));
         }
-        parse(&std::fs::read_to_string(path).map_err(read)?).map_err(|e| e.in_file(path))
+        let text = std::fs::read_to_string(path).map_err(read)?;
+        let config = parse(&text).map_err(|e| e.in_file(path))?;
+        check_keys(&text, is_key).map_err(|e| e.in_file(path))?;
+        Ok(config)
     }
 }
 
@@ -81,6 +86,29 @@ pub fn parse(text: &str) -> Result<Config, LoadError> {
         let field = printed.lines().last().and_then(|line| line.strip_prefix("in `")?.strip_suffix('`'));
         LoadError::Mistake { path: PathBuf::new(), at, field: field.map(str::to_owned), message }
     })
+}
+
+/// Looks at the keys that the file's text, which [`parse`] took, binds.
+///
+/// # Errors
+/// [`LoadError::Mistake`] without a path: the first of a name that `is_key` does not know.
+pub fn check_keys(text: &str, is_key: impl Fn(&str) -> bool) -> Result<(), LoadError> {
+    let table = toml::de::DeTable::parse(text).ok();
+    let bindings = table.as_ref().and_then(|table| table.get_ref().get("bindings")?.get_ref().as_table());
+    let mut written: Vec<_> = bindings.into_iter().flatten().map(|(chord, _)| chord).collect();
+    written.sort_by_key(|chord| chord.span().start);
+    for chord in written {
+        let Ok(Chord { key, .. }) = chord.get_ref().parse() else { continue };
+        if !is_key(&key) {
+            return Err(LoadError::Mistake {
+                path: PathBuf::new(),
+                at: Some(place(text, chord.span().start)),
+                field: Some(format!("bindings.{}", chord.get_ref())),
+                message: format!("there is no key '{key}'; write an XKB keysym name, such as Return or XF86AudioMute"),
+            });
+        }
+    }
+    Ok(())
 }
 
 /// Line and column of a byte, both counted from 1, the column in characters.
@@ -243,6 +271,20 @@ mod tests {
     }
 
     #[test]
+    fn binding_to_a_key_that_there_is_not_is_reported_with_its_line_and_chord() {
+        let is_key = |name: &str| name != "Retrun";
+        let text = "desktop.background = \"#123456\"\n[bindings]\n\"Super+Return\" = \"quit\"\n  \"Super+Retrun\" = \"quit\"\n";
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("f.toml");
+        std::fs::write(&file, text).unwrap();
+        let error = Source::find(Some(&file), |_| None).load(is_key).unwrap_err().to_string();
+        let place = format!("{}:4:3: field 'bindings.Super+Retrun': there is no key 'Retrun'", file.display());
+        assert!(error.starts_with(&place), "{error}");
+        assert!(check_keys("bindings.\"Alt+Retrun\" = \"none\"", is_key).is_err(), "a dotted key");
+        assert!(check_keys(DEFAULT, is_key).is_ok() && check_keys("", is_key).is_ok());
+    }
+
+    #[test]
     fn search_goes_from_argument_to_environment_to_home() {
         let env = |vars: &'static [(&'static str, &'static str)]| {
             move |name: &str| vars.iter().find(|(n, _)| *n == name).map(|(_, v)| OsString::from(v))
@@ -262,18 +304,18 @@ mod tests {
     fn file_that_is_missing_is_an_error_only_where_it_was_asked_for() {
         let dir = tempfile::tempdir().unwrap();
         let missing = dir.path().join("none.toml");
-        assert!(Source::find(Some(&missing), |_| None).load().is_err());
+        assert!(Source::find(Some(&missing), |_| None).load(|_| true).is_err());
         let home = dir.path().as_os_str().to_owned();
         let source = Source::find(None, |name| (name == "HOME").then(|| home.clone()));
-        assert_eq!(source.load().unwrap(), Config::default());
+        assert_eq!(source.load(|_| true).unwrap(), Config::default());
     }
 
     #[test]
     fn file_that_is_a_directory_or_not_text_is_an_error() {
         let dir = tempfile::tempdir().unwrap();
-        assert!(Source::find(Some(dir.path()), |_| None).load().is_err());
+        assert!(Source::find(Some(dir.path()), |_| None).load(|_| true).is_err());
         let binary = dir.path().join("binary");
         std::fs::write(&binary, [0xff, 0xfe]).unwrap();
-        assert!(Source::find(Some(&binary), |_| None).load().is_err());
+        assert!(Source::find(Some(&binary), |_| None).load(|_| true).is_err());
     }
 }

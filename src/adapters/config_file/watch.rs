@@ -5,6 +5,7 @@
 
 use std::ffi::OsString;
 use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use nix::errno::Errno;
@@ -60,6 +61,7 @@ impl Watch {
                 // The queue overflowed (no name then): something was missed.
                 event.mask.contains(AddWatchFlags::IN_Q_OVERFLOW)
                     || self.places.iter().any(|(wd, name)| *wd == event.wd && event.name.as_ref() == Some(name))
+                        && !(event.mask.contains(AddWatchFlags::IN_CREATE) && is_being_written(&self.file))
             });
         }
         if changed {
@@ -67,6 +69,12 @@ impl Watch {
         }
         changed
     }
+}
+
+/// Whether a file that was just created awaits its content: whoever made it has it open and will close it. A link to
+/// another one is complete from the start.
+fn is_being_written(file: &Path) -> bool {
+    std::fs::symlink_metadata(file).is_ok_and(|meta| meta.is_file() && meta.nlink() == 1)
 }
 
 impl AsFd for Watch {
@@ -97,6 +105,23 @@ mod tests {
             fs::rename(dir.path().join("other"), &file).unwrap();
             assert!(watch.changed(), "replacement");
         }
+    }
+
+    #[test]
+    fn watch_of_a_new_file_waits_for_its_content() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("compositor.toml");
+        let mut watch = Watch::new(&file).unwrap();
+        let mut open = fs::File::create(&file).unwrap();
+        assert!(!watch.changed(), "it is empty yet");
+        std::io::Write::write_all(&mut open, b"1").unwrap();
+        assert!(!watch.changed(), "it may be half written");
+        drop(open);
+        assert!(watch.changed(), "it is written");
+        fs::remove_file(&file).unwrap();
+        fs::write(dir.path().join("other"), "2").unwrap();
+        fs::hard_link(dir.path().join("other"), &file).unwrap();
+        assert!(watch.changed(), "a link has its content");
     }
 
     #[test]
