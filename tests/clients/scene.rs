@@ -89,8 +89,13 @@ impl Scene {
         hand.point(4, 4);
         self.picture("the pointer", |picture| colours(picture, [POINTER.x, POINTER.y, POINTER.w, POINTER.h]).len() > 1);
         drop(hand);
-        self.baseline = settled(&self.compositor);
+        self.keep();
         Hand::new(&self.compositor.wayland(), SIZE)
+    }
+
+    /// Keeps what is loaded now, with no program left: pictures of the pointer stay for the next time.
+    pub(crate) fn keep(&mut self) {
+        self.baseline = settled(&self.compositor);
     }
 
     /// Asks a program's window to close, and checks its end.

@@ -1,10 +1,14 @@
 //! Weston's demonstrations. Each shows one part of the protocol; what they ought to look like they say themselves.
 
-use transom::domain::geometry::Point;
+use nix::sys::signal::Signal;
+use transom::domain::geometry::{Point, Rect};
 use transom::ports::renderer::Pixels;
 
-use super::scene::{DESKTOP, Scene, colours, rect, shown, spread};
+use super::scene::{DESKTOP, SIZE, Scene, colours, rect, shown, spread};
+use super::support::guest::Hand;
 use super::support::picture::rgb;
+use super::support::process::{Process, until};
+use super::support::protocol::LEFT;
 
 const WHITE: [u8; 3] = [255; 3];
 const RED: [u8; 3] = [255, 0, 0];
@@ -42,7 +46,7 @@ fn simple_damage_moves_one_ball_without_a_trail() {
     let turned = turns
         .iter()
         .flat_map(|turn| [format!("--transform={turn}"), format!("--transform={turn} --scale=2 --use-damage-buffer")]);
-    let others = ["--use-viewport", "--use-viewport --use-damage-buffer"].map(str::to_owned);
+    let others = ["--use-viewport", "--use-viewport --use-damage-buffer", "--rotating-transform"].map(str::to_owned);
     for arguments in turned.chain(others) {
         let arguments: Vec<_> = arguments.split(' ').collect();
         let mut program = scene.start("weston-simple-damage", &arguments);
@@ -64,6 +68,62 @@ fn simple_damage_moves_one_ball_without_a_trail() {
         scene.interrupt(program);
     }
     scene.quit();
+}
+
+/// The grounds of weston-subsurfaces's three canvases: its own, the red one's, the OpenGL one's.
+const CANVASES: [[u8; 3]; 3] = [[4, 173, 17], [164, 35, 3], [1, 58, 6]];
+
+/// Sub-surfaces that repaint by themselves, or only with their parent: a green canvas, a red one with a spinner, and a
+/// triangle drawn by OpenGL. Their parent is repainted when the pointer enters one of its buttons.
+#[test]
+fn subsurfaces_repaint_by_themselves_or_with_their_parent() {
+    let Some(mut scene) = Scene::open("subsurfaces", &["weston-subsurfaces"]) else { return };
+    drop(scene.hand());
+    for (arguments, free) in [(["-r0", "-t0"], true), (["-r1", "-t1"], false)] {
+        let mut program = scene.start("weston-subsurfaces", &arguments);
+        let window = scene.window(&mut program);
+        let ground = |picture: &Pixels, [r, g, b]: [u8; 3]| {
+            spread(picture, |seen| [r, g, b].iter().zip(seen).all(|(ground, seen)| ground.abs_diff(seen) <= 1))
+        };
+        let all = |picture: &Pixels| CANVASES.iter().all(|&canvas| ground(picture, canvas).1 > 8000);
+        let picture = scene.picture("three canvases", all);
+        let [green, red, dark] = CANVASES.map(|canvas| ground(&picture, canvas).0);
+        assert!(rect(&window).contains_rect(green.hull(red).hull(dark)));
+        assert!(red.x == green.right() && dark.x == red.x && dark.y == red.bottom(), "{green:?}, {red:?}, {dark:?}");
+        assert!(red.y == green.y && dark.bottom() == green.bottom() && dark.right() == red.right(), "{dark:?}");
+        let mut before = picture;
+        // From one picture to the next: whether both sub-surfaces move, and their parent, which may yet be painted anew.
+        let mut step = || {
+            let now = scene.compositor.screenshot();
+            let [parent, red, dark] = [green, red, dark].map(|canvas| differs(&before, &now, canvas));
+            before = now;
+            (red && dark, red || dark, parent)
+        };
+        if free {
+            until("sub-surfaces that move while their parent stands still", || {
+                (step() == (true, true, false)).then_some(())
+            });
+        } else {
+            let mut still = 0;
+            until("sub-surfaces that stand still as their parent does", || {
+                let (_, moves, parent) = step();
+                still = if moves || parent { 0 } else { still + 1 };
+                (still == 8).then_some(())
+            });
+            let [x, y, w, _] = window.geometry;
+            let mut hand = Hand::new(&scene.compositor.wayland(), SIZE);
+            hand.point(x + w - 20, y + 14);
+            until("both that move with their parent", || step().0.then_some(()));
+            hand.point(4, 4);
+        }
+        scene.close(program, &window);
+    }
+    scene.quit();
+}
+
+fn differs(one: &Pixels, other: &Pixels, part: Rect) -> bool {
+    let mut places = (part.y..part.bottom()).flat_map(|y| (part.x..part.right()).map(move |x| Point::new(x, y)));
+    places.any(|at| rgb(one, at) != rgb(other, at))
 }
 
 /// wp_viewport: cut, scaled, both or neither. `weston-scaler --help` says what is to be seen.
@@ -123,4 +183,47 @@ fn transformed_shows_its_rays_upright() {
     assert!(white.x <= x + 1 && white.bottom() >= y + h - 1, "{white:?}");
     scene.close(program, &window);
     scene.quit();
+}
+
+/// A window that is not rectangular, and moves where it is dragged.
+#[test]
+fn flower_is_moved_by_a_drag() {
+    let Some(mut scene) = Scene::open("flower", &["weston-flower"]) else { return };
+    // The first drag of all loads the pointer's picture for drags, which is kept.
+    let mut first = drag_a_flower(&mut scene, Point::new(50, 60));
+    first.signal(Signal::SIGTERM);
+    first.end();
+    scene.keep();
+    let program = drag_a_flower(&mut scene, Point::new(-100, 120));
+    let window = scene.compositor.until_window("the flower", |_| true);
+    scene.close(program, &window);
+    scene.quit();
+}
+
+fn drag_a_flower(scene: &mut Scene, by: Point) -> Process {
+    let mut hand = scene.hand();
+    let mut program = scene.start("weston-flower", &[]);
+    let window = scene.window(&mut program);
+    let [x, y, w, h] = window.geometry;
+    let middle = Point::new(x + w / 2, y + h / 2);
+    let picture = scene.picture("a flower", |picture| rgb(picture, middle) != DESKTOP);
+    // It may be painted anew at any time, as another flower.
+    let is_in = |picture: &Pixels, place: Rect| {
+        let flower = shown(picture);
+        place.contains_rect(flower) && flower.w > w / 3 && flower.h > h / 3
+    };
+    assert!(is_in(&picture, rect(&window)), "{:?} in {window:?}", shown(&picture));
+    assert_eq!(rgb(&picture, Point::new(x + 1, y + 1)), DESKTOP, "its corner is empty");
+    let target = Point::new(middle.x + by.x, middle.y + by.y);
+    hand.point(middle.x, middle.y);
+    hand.button(LEFT, true);
+    hand.point(target.x, target.y);
+    // Held until its client has asked for it to be moved.
+    let expected = [x + by.x, y + by.y, w, h];
+    let moved = scene.compositor.until_window("a window that follows", |now| now.geometry == expected);
+    hand.button(LEFT, false);
+    hand.point(4, 4);
+    scene.picture("a flower that moved", |picture| is_in(picture, rect(&moved)));
+    assert_eq!(scene.compositor.windows()[0].geometry, expected, "it is let go of");
+    program
 }
