@@ -221,9 +221,11 @@ fn drag_a_flower(scene: &mut Scene, by: Point) -> Process {
     // Held until its client has asked for it to be moved.
     let expected = [x + by.x, y + by.y, w, h];
     let moved = scene.compositor.until_window("a window that follows", |now| now.geometry == expected);
+    // Seen while it is held, so that the pointer's picture for drags is loaded by now.
+    scene.picture("a flower that moved", |picture| is_in(picture, rect(&moved)));
     hand.button(LEFT, false);
     hand.point(4, 4);
-    scene.picture("a flower that moved", |picture| is_in(picture, rect(&moved)));
-    assert_eq!(scene.compositor.windows()[0].geometry, expected, "it is let go of");
+    scene.picture("a flower that is let go of", |picture| is_in(picture, rect(&moved)));
+    assert_eq!(scene.compositor.windows()[0].geometry, expected);
     program
 }

@@ -223,11 +223,6 @@ impl Compositor {
         self.runtime.path().join("compositor.toml")
     }
 
-    /// Sends it a signal.
-    pub(crate) fn signal(&self, signal: nix::sys::signal::Signal) {
-        self.process.signal(signal);
-    }
-
     /// Our command line, as a client of this compositor: it draws nothing, so it runs on any driver.
     pub(crate) fn command(&self, words: &[&str]) -> Command {
         let mut command = self.client(env!("CARGO_BIN_EXE_transom"));
