@@ -25,8 +25,8 @@ use transom::domain::scene::Scene;
 use transom::ports::output::{self, Content, Info, Output};
 use transom::ports::pool::ShmBuffer;
 use transom::ports::renderer::{
-    Acquired, BufferUse, Capabilities, CaptureId, FrameTicket, ImportError, Pixels, RenderError, Renderer, TargetId,
-    Window,
+    Acquired, BufferUse, Capabilities, CaptureId, Dmabuf, FrameTicket, ImportError, Pixels, RenderError, Renderer,
+    TargetId, Window,
 };
 
 const MS: u64 = 1_000_000;
@@ -63,6 +63,9 @@ impl Renderer for Faulty {
         damage: &[Rect],
     ) -> Result<BufferUse, ImportError> {
         self.inner.update_shm(texture, buffer, id, damage)
+    }
+    fn import_dmabuf(&mut self, buffer: &Dmabuf, id: BufferId) -> Result<TextureId, ImportError> {
+        self.inner.import_dmabuf(buffer, id)
     }
     fn forget(&mut self, texture: TextureId) {
         self.inner.forget(texture);

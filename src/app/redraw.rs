@@ -120,6 +120,7 @@ fn composite(
     }
     state.upload(screen.id, renderer, &mut screen.scene).map_err(|DeviceLost| RenderError::DeviceLost)?;
     let damage = screen.tracker.for_age(&screen.scene, acquired.age);
+    state.hold_scene(screen.id);
     let ticket = renderer.render(target, &screen.scene, damage)?;
     screen.last_frame = ticket.cost;
     screen.submitted = ticket.serial;

@@ -14,6 +14,7 @@ impl Compositor {
             self.end(Exit::Done);
         }
         self.take_clients(now);
+        self.import_dmabufs(now);
         if self.ready.contains(Ready::INPUTS) {
             let state = &mut self.server.state;
             for input in &mut self.inputs {
@@ -65,6 +66,14 @@ impl Compositor {
             self.end(Exit::NoClients);
         }
         self.server.state.settle();
+    }
+
+    /// Imports the dma-buf images that clients asked for; they wait while there is no renderer.
+    fn import_dmabufs(&mut self, now: Time) {
+        let Some(renderer) = self.renderer.as_mut().filter(|_| self.server.state.has_imports()) else { return };
+        if let Err(wayland::upload::DeviceLost) = self.server.state.import_dmabufs(&mut **renderer) {
+            self.lose_renderer(now);
+        }
     }
 
     /// Does what clients' requests and the desktop asked for.

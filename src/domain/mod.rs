@@ -13,6 +13,7 @@ pub mod buffer;
 pub mod config;
 pub mod damage;
 pub mod desktop;
+pub mod dmabuf;
 pub mod format;
 pub mod frame;
 pub mod geometry;

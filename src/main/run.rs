@@ -22,7 +22,7 @@ use transom::domain::mode::Mode;
 use transom::domain::plane::Abilities;
 use transom::ports::input::Input;
 use transom::ports::output::Output;
-use transom::ports::renderer::Renderer;
+use transom::ports::renderer::{Capabilities, Renderer};
 
 use super::args::{Backend, Run};
 
@@ -47,7 +47,9 @@ pub(crate) fn run(args: Run) -> anyhow::Result<ExitCode> {
         "no renderer: `transom doctor` says what this machine offers, [renderer] in compositor.toml what is asked of it",
     )?;
 
-    let server_options = wayland::state::Options { shm_formats: renderer.capabilities().shm_formats.clone() };
+    let offers = renderer.capabilities();
+    let server_options =
+        wayland::state::Options { shm_formats: offers.shm_formats.clone(), dmabuf: dmabuf_options(offers) };
     let server = wayland::Server::listen(server_options, args.socket.as_deref()).with_context(|| {
         format!("clients cannot connect: is {} writable, and the socket's name free?", runtime_dir.display())
     })?;
@@ -84,6 +86,24 @@ pub(crate) fn run(args: Run) -> anyhow::Result<ExitCode> {
         Exit::NoRenderer => bail!("the device was lost and does not come back; the log says why"),
         Exit::NoClients => bail!("clients cannot be served any more; the log says why"),
     }
+}
+
+/// What clients may allocate; nothing where the machine makes no dma-bufs, so that they do not try.
+fn dmabuf_options(offers: &Capabilities) -> wayland::dmabuf::Options {
+    let device = offers.drm_node.or_else(drm_node);
+    let makes_some = device.is_some() || ["/dev/udmabuf", "/dev/dma_heap"].iter().any(|path| Path::new(path).exists());
+    let pairs = if makes_some { offers.dmabuf_pairs.clone() } else { Vec::new() };
+    wayland::dmabuf::Options { pairs, device }
+}
+
+/// Where clients of a renderer that is no DRM node may allocate (dev_t): the first node for rendering, else the first
+/// of any kind.
+fn drm_node() -> Option<u64> {
+    let entries = std::fs::read_dir("/dev/dri").ok()?;
+    let names = entries.flatten().map(|entry| entry.file_name()).filter_map(|name| name.into_string().ok());
+    let rank = |name: &String| (!name.starts_with("renderD"), name.len(), name.clone());
+    let name = names.filter(|name| name.starts_with("renderD") || name.starts_with("card")).min_by_key(rank)?;
+    nix::sys::stat::stat(&Path::new("/dev/dri").join(name)).ok().map(|stat| stat.st_rdev)
 }
 
 /// Logs to the standard error. Gives back what puts another filter in force.

@@ -13,10 +13,12 @@ use std::fmt::Debug;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
+use arrayvec::ArrayVec;
 use raw_window_handle::{HasDisplayHandle, HasWindowHandle};
 
 use super::pool::{PoolError, ShmBuffer};
 use crate::domain::buffer::{BufferId, TextureId};
+use crate::domain::dmabuf;
 use crate::domain::format::Fourcc;
 use crate::domain::frame::{Counters, FrameSerial, Holdings};
 use crate::domain::geometry::{Rect, Size};
@@ -53,6 +55,10 @@ pub struct Capabilities {
     pub software: bool,
     /// wl_shm formats that [`Renderer::import_shm`] takes.
     pub shm_formats: Vec<Fourcc>,
+    /// Formats and modifiers that [`Renderer::import_dmabuf`] takes, in no order; empty where it takes none.
+    pub dmabuf_pairs: Vec<dmabuf::Pair>,
+    /// The DRM node that this device is (dev_t), where it is one.
+    pub drm_node: Option<u64>,
     /// Greatest texture width and height, texels.
     pub max_texture_side: u32,
     /// Greatest target width and height, pixels.
@@ -61,6 +67,15 @@ pub struct Capabilities {
     pub upload_tiers: Vec<Capability>,
     /// Everything else of note: bindless, sync paths, modifiers.
     pub features: Vec<Capability>,
+}
+
+/// A client's image in dma-bufs.
+#[derive(Clone, Debug)]
+pub struct Dmabuf {
+    /// Where it lies, checked against the dma-bufs' sizes.
+    pub layout: dmabuf::Layout,
+    /// The dma-buf of each plane; several planes may be in the same one, by the same or by another descriptor.
+    pub fds: ArrayVec<Arc<OwnedFd>, { dmabuf::MAX_PLANES }>,
 }
 
 /// What becomes of a client's buffer after [`Renderer::update_shm`].
@@ -211,6 +226,15 @@ pub trait Renderer {
         id: BufferId,
         damage: &[Rect],
     ) -> Result<BufferUse, ImportError>;
+
+    /// Makes a texture that *is* a client's image: nothing is copied, and what its owner writes is seen. Each call of
+    /// [`Renderer::render`], successful or not, holds the buffer once for each element that names the texture, drawn or
+    /// not; [`Renderer::drain`] names `id` as often once the frame completed.
+    ///
+    /// # Errors
+    /// [`ImportError::Unsupported`] where the device refuses it, [`ImportError::Exhausted`],
+    /// [`ImportError::DeviceLost`]; nothing is left behind.
+    fn import_dmabuf(&mut self, buffer: &Dmabuf, id: BufferId) -> Result<TextureId, ImportError>;
 
     /// Retires a texture: frames in flight still read it, later scenes must not name it. Unknown ids are ignored.
     fn forget(&mut self, texture: TextureId);

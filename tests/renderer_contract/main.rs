@@ -2,8 +2,7 @@
 //! modes that between them take each of its paths.
 //!
 //! One file for each kind of promise: [`formats`], [`geometry`], [`blending`], [`uploads`], [`damage`], [`lifetimes`],
-//! [`fences`],
-//! [`limits`]; then [`random`], where scenes nobody thought of must look the same on both. Pictures are compared with
+//! [`dmabufs`], [`fences`], [`limits`]; then [`random`], where scenes nobody thought of must look the same on both. Pictures are compared with
 //! values written down here where those are plain, else with the reference's.
 
 #[path = "../support/mod.rs"]
@@ -11,6 +10,7 @@ mod support;
 
 mod blending;
 mod damage;
+mod dmabufs;
 mod fences;
 mod formats;
 mod geometry;

@@ -39,7 +39,12 @@ pub(crate) struct Host {
 
 impl Host {
     pub(crate) fn new() -> Self {
-        let server = Server::unconnected(Options::default()).expect("a display without a socket");
+        Self::with(Options::default())
+    }
+
+    /// One that offers what the test says.
+    pub(crate) fn with(options: Options) -> Self {
+        let server = Server::unconnected(options).expect("a display without a socket");
         Self { server, now: Time::from_ns(1_000_000_000) }
     }
 
@@ -103,6 +108,8 @@ pub(crate) struct Events {
     pub(crate) fractional: HashMap<ObjectId, u32>,
     /// Of the shell and the seat.
     pub(crate) desk: super::desk::Desk,
+    /// Of dma-buf images.
+    pub(crate) dmabuf: super::dmabuf_client::Told,
 }
 
 /// A connection and what came over it.

@@ -7,6 +7,8 @@ pub(crate) mod allocation;
 pub(crate) mod client;
 pub(crate) mod compositor;
 pub(crate) mod desk;
+pub(crate) mod dmabuf;
+pub(crate) mod dmabuf_client;
 pub(crate) mod fence;
 pub(crate) mod guest;
 pub(crate) mod picture;

@@ -12,8 +12,8 @@ use transom::domain::region::Region;
 use transom::domain::scene::Scene;
 use transom::ports::pool::ShmBuffer;
 use transom::ports::renderer::{
-    Acquired, BufferUse, Capabilities, CaptureId, FrameTicket, ImportError, Pixels, RenderError, Renderer, TargetId,
-    Window,
+    Acquired, BufferUse, Capabilities, CaptureId, Dmabuf, FrameTicket, ImportError, Pixels, RenderError, Renderer,
+    TargetId, Window,
 };
 
 /// What was asked of it.
@@ -135,6 +135,10 @@ impl Renderer for Recorder {
             self.copy(texture, buffer, *rect)?;
         }
         Ok(self.usage(id))
+    }
+
+    fn import_dmabuf(&mut self, _: &Dmabuf, _: BufferId) -> Result<TextureId, ImportError> {
+        Err(ImportError::Unsupported { reason: "dma-bufs".into() })
     }
 
     fn forget(&mut self, texture: TextureId) {

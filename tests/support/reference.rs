@@ -10,17 +10,19 @@ use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 
 use transom::domain::buffer::{BufferId, TextureId};
+use transom::domain::dmabuf::{Modifier, Pair};
 use transom::domain::format::{FormatInfo, TABLE};
 use transom::domain::frame::{Counters, FrameSerial, Holdings};
 use transom::domain::geometry::{Point, Rect, Size};
 use transom::domain::region::Region;
-use transom::domain::scene::Scene;
+use transom::domain::scene::{Paint, Scene};
 use transom::ports::pool::{PoolError, ShmBuffer};
 use transom::ports::renderer::{
-    Acquired, BufferUse, Capabilities, CaptureId, FrameTicket, ImportError, Pixels, RenderError, Renderer, TargetId,
-    Window,
+    Acquired, BufferUse, Capabilities, CaptureId, Dmabuf, FrameTicket, ImportError, Pixels, RenderError, Renderer,
+    TargetId, Window,
 };
 
+use super::dmabuf;
 use super::texel::decode;
 use paint::{Canvas, Texture};
 
@@ -42,6 +44,10 @@ pub(crate) struct Reference {
     textures: HashMap<TextureId, (Texture, &'static FormatInfo)>,
     targets: HashMap<TargetId, Target>,
     captures: HashMap<CaptureId, Pixels>,
+    /// Textures that are clients' images.
+    images: HashMap<TextureId, (Dmabuf, BufferId)>,
+    /// Clients' images that were rendered.
+    read: Vec<BufferId>,
     counters: Counters,
     ids: u64,
 }
@@ -53,6 +59,16 @@ impl Reference {
             device: "the tests' CPU reference".into(),
             software: true,
             shm_formats: TABLE.iter().map(|info| info.fourcc).collect(),
+            dmabuf_pairs: TABLE
+                .iter()
+                .flat_map(|info| {
+                    [Modifier::LINEAR, Modifier::INVALID].map(|modifier| Pair {
+                        format: info.fourcc,
+                        modifier,
+                        planes: 1,
+                    })
+                })
+                .collect(),
             max_texture_side: MAX_SIDE as u32,
             max_target_side: MAX_SIDE as u32,
             ..Capabilities::default()
@@ -62,6 +78,8 @@ impl Reference {
             textures: HashMap::new(),
             targets: HashMap::new(),
             captures: HashMap::new(),
+            images: HashMap::new(),
+            read: Vec::new(),
             counters: Counters::default(),
             ids: 0,
         }
@@ -70,6 +88,18 @@ impl Reference {
     fn next_id(&mut self) -> u64 {
         self.ids += 1;
         self.ids
+    }
+
+    /// Clients write their images as they please: what they show is read anew.
+    fn read_images(&mut self, scene: &Scene) {
+        for element in scene.elements() {
+            let Paint::Texture { texture: id, .. } = element.paint else { continue };
+            let Some((image, buffer)) = self.images.get(&id) else { continue };
+            self.read.push(*buffer);
+            if let Some((texture, info)) = self.textures.get_mut(&id) {
+                read_image(texture, info, image);
+            }
+        }
     }
 
     fn target(&mut self, id: TargetId) -> Result<&mut Target, RenderError> {
@@ -100,6 +130,17 @@ fn read_part(texture: &mut Texture, info: &FormatInfo, buffer: &ShmBuffer, part:
             }
         }
     })
+}
+
+/// Overwrites all texels of `texture` with a client's linear image.
+fn read_image(texture: &mut Texture, info: &FormatInfo, image: &Dmabuf) {
+    let (size, plane, texel) = (texture.size(), image.layout.planes()[0], info.texel_bytes as usize);
+    let start = |x: i32, y: i32| plane.offset as usize + y as usize * plane.stride as usize + x as usize * texel;
+    dmabuf::read(&image.fds[0], start(size.w - 1, size.h - 1) + texel, |bytes| {
+        for (x, y) in (0..size.h).flat_map(|y| (0..size.w).map(move |x| (x, y))) {
+            *texture.texel_mut(x, y) = decode(info, &bytes[start(x, y)..start(x, y) + texel]);
+        }
+    });
 }
 
 impl Renderer for Reference {
@@ -139,8 +180,28 @@ impl Renderer for Reference {
         Ok(BufferUse::Copied)
     }
 
+    fn import_dmabuf(&mut self, buffer: &Dmabuf, id: BufferId) -> Result<TextureId, ImportError> {
+        let (layout, unsupported) = (&buffer.layout, |reason: &str| ImportError::Unsupported { reason: reason.into() });
+        let info = layout.format().info().ok_or_else(|| unsupported("its format"))?;
+        let size = layout.size();
+        if ![Modifier::LINEAR, Modifier::INVALID].contains(&layout.modifier()) {
+            return Err(unsupported("its modifier"));
+        }
+        let plane = layout.planes()[0];
+        let end = u64::from(plane.offset) + u64::from(plane.stride) * (size.h as u64 - 1) + size.w as u64;
+        let there = nix::sys::stat::fstat(&buffer.fds[0]).map_or(0, |stat| stat.st_size as u64);
+        if size.w > MAX_SIDE || size.h > MAX_SIDE || end > there {
+            return Err(unsupported("its size"));
+        }
+        let texture = TextureId(self.next_id());
+        self.textures.insert(texture, (Texture::new(size), info));
+        self.images.insert(texture, (buffer.clone(), id));
+        Ok(texture)
+    }
+
     fn forget(&mut self, texture: TextureId) {
         self.textures.remove(&texture);
+        self.images.remove(&texture);
     }
 
     fn create_offscreen(&mut self, size: Size) -> Result<TargetId, RenderError> {
@@ -170,6 +231,7 @@ impl Renderer for Reference {
     }
 
     fn render(&mut self, target: TargetId, scene: &Scene, damage: &Region) -> Result<FrameTicket, RenderError> {
+        self.read_images(scene);
         let target = self.targets.get_mut(&target).ok_or(RenderError::Unknown)?;
         if target.canvas.size() != scene.size() {
             return Err(RenderError::OutOfDate);
@@ -196,7 +258,8 @@ impl Renderer for Reference {
         None
     }
 
-    fn drain(&mut self, _: &mut dyn FnMut(BufferId)) -> Result<(), RenderError> {
+    fn drain(&mut self, released: &mut dyn FnMut(BufferId)) -> Result<(), RenderError> {
+        self.read.drain(..).for_each(released);
         Ok(())
     }
 

@@ -2,6 +2,7 @@
 
 mod buffer;
 mod crowd;
+mod dmabuf;
 mod frame;
 mod shm;
 mod steady;

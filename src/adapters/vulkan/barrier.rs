@@ -4,10 +4,13 @@
 //!
 //! ```text
 //! [open: first layouts, a window's image for copies]   only with new images, or a window that is only copied to
+//!                                                      or clients' images that are copied from: acquired
 //! uploads and transfers
-//! before: copies → shaders and attachment              only where something was copied and something is drawn
+//! before: copies → shaders and attachment              only where something was copied and something is drawn,
+//!                                                      or clients' images are drawn: acquired, unless they are already
 //! rendering
-//! after: all of it → the next frame's copies and draws (a window's image → the presentation engine)
+//! after: all of it → the next frame's copies and draws (a window's image → the presentation engine,
+//!                                                      clients' images → their owners)
 //! ```
 //!
 //! The last one also orders this frame's reads before the next one's writes, so a frame needs no barrier of its own
@@ -40,6 +43,12 @@ pub(super) const COPIES: Scope =
     scope(Stage::COPY, Access::from_raw(Access::TRANSFER_READ.as_raw() | Access::TRANSFER_WRITE.as_raw()));
 /// Shaders that sampled: the order is enough.
 pub(super) const SAMPLED: Scope = scope(Stage::FRAGMENT_SHADER, Access::NONE);
+/// Copies and shaders that read: the order is enough.
+pub(super) const READ: Scope =
+    scope(Stage::from_raw(Stage::COPY.as_raw() | Stage::FRAGMENT_SHADER.as_raw()), Access::NONE);
+/// Copies and shaders that will read.
+pub(super) const READS: Scope =
+    scope(READ.stages, Access::from_raw(Access::TRANSFER_READ.as_raw() | Access::SHADER_SAMPLED_READ.as_raw()));
 /// Shaders to come.
 pub(super) const SAMPLES: Scope = scope(Stage::FRAGMENT_SHADER, Access::SHADER_SAMPLED_READ);
 /// Rendering that wrote the target.
@@ -95,6 +104,25 @@ impl Batch {
             subresource_range: WHOLE,
             ..Default::default()
         });
+    }
+
+    /// Takes a client's image over from the client's device, content and all, for queues of `family`. What is read of it
+    /// comes after what was waited for at those stages.
+    pub(super) fn acquire(&mut self, image: vk::Image, family: u32) {
+        self.image(image, (READ, vk::ImageLayout::GENERAL), (READS, vk::ImageLayout::GENERAL));
+        if let Some(barrier) = self.images.last_mut() {
+            barrier.src_queue_family_index = vk::QUEUE_FAMILY_FOREIGN_EXT;
+            barrier.dst_queue_family_index = family;
+        }
+    }
+
+    /// Gives it back.
+    pub(super) fn release(&mut self, image: vk::Image, family: u32) {
+        self.image(image, (READ, vk::ImageLayout::GENERAL), (NOTHING, vk::ImageLayout::GENERAL));
+        if let Some(barrier) = self.images.last_mut() {
+            barrier.src_queue_family_index = family;
+            barrier.dst_queue_family_index = vk::QUEUE_FAMILY_FOREIGN_EXT;
+        }
     }
 
     /// Records all of it as one call and starts over; false where there is nothing to record.

@@ -26,6 +26,7 @@ pub(super) struct Device {
     host_copy: Option<ext::host_image_copy::Device>,
     swapchain: Option<khr::swapchain::Device>,
     external_semaphores: Option<khr::external_semaphore_fd::Device>,
+    external_memory: Option<khr::external_memory_fd::Device>,
     names: Option<ext::debug_utils::Device>,
     lost: AtomicBool,
     instance: Arc<Instance>,
@@ -63,6 +64,7 @@ impl Device {
         )?;
         let swapchain = instance.surfaces().is_some() && gpu.swapchain;
         let fences = gpu.fence_import.is_ok() || gpu.fence_export.is_ok();
+        let dmabuf = gpu.dmabuf.is_ok();
         let raw = create(&instance, &gpu, bindless, host_copy, swapchain, fences)
             .map_err(|source| NewError::Device { device: gpu.probe.name.clone(), source })?;
         instance.counts().create(1);
@@ -74,6 +76,7 @@ impl Device {
             host_copy: host_copy.then(|| ext::host_image_copy::Device::new(instance.raw(), &raw)),
             swapchain: swapchain.then(|| khr::swapchain::Device::new(instance.raw(), &raw)),
             external_semaphores: fences.then(|| khr::external_semaphore_fd::Device::new(instance.raw(), &raw)),
+            external_memory: dmabuf.then(|| khr::external_memory_fd::Device::new(instance.raw(), &raw)),
             names: instance.is_validated().then(|| ext::debug_utils::Device::new(instance.raw(), &raw)),
             lost: AtomicBool::new(false),
             raw,
@@ -125,6 +128,11 @@ impl Device {
     /// VK_KHR_external_semaphore_fd, where it exports sync_files.
     pub(super) fn fence_export(&self) -> Option<&khr::external_semaphore_fd::Device> {
         self.external_semaphores.as_ref().filter(|_| self.gpu.fence_export.is_ok())
+    }
+
+    /// VK_KHR_external_memory_fd, where dma-bufs can be imported.
+    pub(super) fn external_memory(&self) -> Option<&khr::external_memory_fd::Device> {
+        self.external_memory.as_ref()
     }
 
     /// The callbacks that every object is made and destroyed with.
@@ -235,6 +243,14 @@ fn create(
     }
     if fences {
         extensions.push(khr::external_semaphore_fd::NAME);
+    }
+    if gpu.dmabuf.is_ok() {
+        let dmabuf =
+            [khr::external_memory_fd::NAME, ext::external_memory_dma_buf::NAME, ext::queue_family_foreign::NAME];
+        extensions.extend(dmabuf);
+    }
+    if gpu.modifiers.is_ok() {
+        extensions.push(ext::image_drm_format_modifier::NAME);
     }
     let names: Vec<*const c_char> = extensions.iter().map(|name| name.as_ptr()).collect();
     info = info.enabled_extension_names(&names);

@@ -70,6 +70,13 @@ pub(super) fn texel(instance: &Instance, gpu: vk::PhysicalDevice, fourcc: Fourcc
         .find(|texel| features(instance, gpu, texel.format).contains(wanted))
 }
 
+impl Texel {
+    /// Whether red, green and blue are where the Vulkan format has them.
+    pub(super) fn is_straight(&self) -> bool {
+        self.swizzle.r == Swizzle::R && self.swizzle.g == Swizzle::G && self.swizzle.b == Swizzle::B
+    }
+}
+
 /// The DRM formats that the device reads.
 pub(super) fn supported(instance: &Instance, gpu: vk::PhysicalDevice, a4r4g4b4: bool) -> impl Iterator<Item = Fourcc> {
     TABLE.iter().map(|info| info.fourcc).filter(move |&code| texel(instance, gpu, code, a4r4g4b4).is_some())
@@ -79,6 +86,35 @@ pub(super) fn supported(instance: &Instance, gpu: vk::PhysicalDevice, a4r4g4b4: 
 pub(super) fn features(instance: &Instance, gpu: vk::PhysicalDevice, format: vk::Format) -> vk::FormatFeatureFlags {
     // SAFETY: the physical device is the instance's, the format one of its own enumeration.
     unsafe { instance.raw().get_physical_device_format_properties(gpu, format) }.optimal_tiling_features
+}
+
+/// What the device can do with linear images of `format`.
+pub(super) fn linear_features(
+    instance: &Instance,
+    gpu: vk::PhysicalDevice,
+    format: vk::Format,
+) -> vk::FormatFeatureFlags {
+    // SAFETY: as in `features`.
+    unsafe { instance.raw().get_physical_device_format_properties(gpu, format) }.linear_tiling_features
+}
+
+/// The modifiers that the device knows for `format`, with what it can do with each. Only for a device with
+/// VK_EXT_image_drm_format_modifier.
+pub(super) fn modifiers(
+    instance: &Instance,
+    gpu: vk::PhysicalDevice,
+    format: vk::Format,
+) -> Vec<vk::DrmFormatModifierPropertiesEXT> {
+    let mut list = vk::DrmFormatModifierPropertiesListEXT::default();
+    let mut properties = vk::FormatProperties2::default().push_next(&mut list);
+    // SAFETY: as in `features`; the caller looked for the extension; without an array it tells how many there are.
+    unsafe { instance.raw().get_physical_device_format_properties2(gpu, format, &mut properties) };
+    let mut all = vec![vk::DrmFormatModifierPropertiesEXT::default(); list.drm_format_modifier_count as usize];
+    let mut list = vk::DrmFormatModifierPropertiesListEXT::default().drm_format_modifier_properties(&mut all);
+    let mut properties = vk::FormatProperties2::default().push_next(&mut list);
+    // SAFETY: as above; the array is as long as its count says.
+    unsafe { instance.raw().get_physical_device_format_properties2(gpu, format, &mut properties) };
+    all
 }
 
 /// Whether the CPU may write such images (VK_FORMAT_FEATURE_2_HOST_IMAGE_TRANSFER_BIT_EXT).

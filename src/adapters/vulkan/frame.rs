@@ -9,12 +9,13 @@ use super::error::CallError;
 use super::pass::{Canvas, Frame};
 use super::pipeline::Instance;
 use super::plan::{Instances, World};
+use super::retire::DeferredFree;
 use super::shm::texel_bytes;
 use super::target::Target;
 use crate::domain::frame::FrameSerial;
 use crate::domain::geometry::Rect;
 use crate::domain::region::Region;
-use crate::domain::scene::Scene;
+use crate::domain::scene::{Paint, Scene};
 use crate::ports::renderer::{FrameTicket, RenderError, TargetId};
 
 impl Vulkan {
@@ -30,6 +31,7 @@ impl Vulkan {
             return Err(RenderError::NotReady);
         }
         let commands = self.plan_and_begin(canvas, scene, damage).map_err(failed)?.ok_or(RenderError::NotReady)?;
+        self.find_foreign(scene);
         let cost_so_far = self.costs;
         let recorded = self.record(canvas, commands).map_err(failed);
         self.gather_waits(scene);
@@ -80,6 +82,30 @@ impl Vulkan {
         Ok(Some(commands))
     }
 
+    /// Notes every client's image that the planned frame reads, once.
+    fn find_foreign(&mut self, scene: &Scene) {
+        let coming = FrameSerial(self.submitter.submitted().0 + 1);
+        self.foreign.clear();
+        for (id, _) in self.plan.reads(scene) {
+            if let Some(texture) = self.textures.get_mut(id.0).filter(|t| t.foreign.is_some() && t.met != coming) {
+                texture.met = coming;
+                self.foreign.push(texture.image.raw());
+            }
+        }
+    }
+
+    /// Every client's buffer that the scene names is its client's again when what was submitted is complete.
+    pub(super) fn hold_clients_buffers(&mut self, scene: &Scene) {
+        let serial = self.submitter.submitted();
+        for element in scene.elements() {
+            if let Paint::Texture { texture, .. } = element.paint
+                && let Some(buffer) = self.textures.get(texture.0).and_then(|texture| texture.foreign)
+            {
+                self.retired.retire(serial, DeferredFree::ClientBuffer(buffer));
+            }
+        }
+    }
+
     fn record(&mut self, canvas: Canvas, commands: vk::CommandBuffer) -> Result<(), CallError> {
         let frame = Frame {
             device: self.device.raw(),
@@ -89,6 +115,8 @@ impl Vulkan {
             pipelines: &self.pipelines,
             layout: self.shaders.layout(),
             instances: self.submitter.instances().raw(),
+            foreign: &self.foreign,
+            family: self.device.gpu().family,
         };
         let textures = &self.textures;
         frame.record(&mut self.uploads, |id| texel_bytes(textures, id), &mut self.batch, &mut self.costs);

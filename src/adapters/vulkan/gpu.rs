@@ -8,6 +8,7 @@ use ash::{ext, khr, vk};
 
 use super::error::NewError;
 use super::format;
+use super::import::{self, Sampled};
 use super::instance::Instance;
 use crate::ports::renderer::{Capabilities, Capability};
 
@@ -55,6 +56,12 @@ pub(super) struct Gpu {
     pub(super) fence_import: Result<(), String>,
     /// Why frames cannot signal sync_files, if they cannot.
     pub(super) fence_export: Result<(), String>,
+    /// Why no dma-buf can be imported, if none can.
+    pub(super) dmabuf: Result<(), String>,
+    /// Why images cannot be given by their modifier, if they cannot.
+    pub(super) modifiers: Result<(), String>,
+    /// What it samples of clients' dma-bufs.
+    pub(super) sampled: Vec<Sampled>,
 }
 
 /// The device features that decide something here.
@@ -144,6 +151,16 @@ impl Gpu {
         let host_copy = host_copy(instance, raw, &features, &has);
         let swapchain = has(khr::swapchain::NAME);
         let [fence_import, fence_export] = fences(instance, raw, &has);
+        let software = base.device_type == vk::PhysicalDeviceType::CPU;
+        let dmabuf = all_of(
+            &has,
+            &[khr::external_memory_fd::NAME, ext::external_memory_dma_buf::NAME, ext::queue_family_foreign::NAME],
+        );
+        let modifiers = all_of(&has, &[ext::image_drm_format_modifier::NAME]).and_then(|()| dmabuf.clone());
+        let sampled = match dmabuf.is_ok() && version_is_enough(base.api_version) {
+            true => import::sampled(instance, raw, software, modifiers.is_ok()),
+            false => Vec::new(),
+        };
         let name = base.device_name_as_c_str().unwrap_or_default().to_string_lossy().into_owned();
         let version = base.api_version;
         let capabilities = Capabilities {
@@ -155,12 +172,14 @@ impl Gpu {
                 vk::api_version_minor(version),
                 vk::api_version_patch(version),
             ),
-            software: base.device_type == vk::PhysicalDeviceType::CPU,
+            software,
             shm_formats: format::supported(instance, raw, features.a4r4g4b4).collect(),
+            dmabuf_pairs: sampled.iter().map(|sampled| sampled.pair).collect(),
+            drm_node: drm_node(instance, raw, &has),
             max_texture_side: base.limits.max_image_dimension2_d,
             max_target_side: max_target_side(&base.limits),
             upload_tiers: vec![capability("host-copy", &host_copy), capability("staging", &Ok(()))],
-            features: other_features([&bindless, &fence_import, &fence_export], &has),
+            features: other_features([&bindless, &fence_import, &fence_export, &dmabuf, &modifiers], &has),
         };
         let lacks = lacks(instance, raw, version, family.is_some(), &features);
         Self {
@@ -175,6 +194,9 @@ impl Gpu {
             a4r4g4b4: features.a4r4g4b4,
             fence_import,
             fence_export,
+            dmabuf,
+            modifiers,
+            sampled,
             probe: Probe {
                 name,
                 kind: kind_name(base.device_type),
@@ -191,10 +213,15 @@ impl Gpu {
     }
 }
 
+/// Whether the structures of Vulkan 1.3 may be asked.
+fn version_is_enough(version: u32) -> bool {
+    version >= vk::API_VERSION_1_3
+}
+
 impl Features {
     fn read(instance: &Instance, raw: vk::PhysicalDevice, version: u32, has: &dyn Fn(&CStr) -> bool) -> Self {
         let mut found = Self::default();
-        if version < vk::API_VERSION_1_3 {
+        if !version_is_enough(version) {
             return found; // the structures below are not for it
         }
         let mut host_copy = vk::PhysicalDeviceHostImageCopyFeaturesEXT::default();
@@ -329,7 +356,7 @@ fn extension(name: &CStr, has: &dyn Fn(&CStr) -> bool) -> Result<(), String> {
 
 /// What is worth telling besides.
 fn other_features(
-    [bindless, fence_import, fence_export]: [&Result<(), String>; 3],
+    [bindless, fence_import, fence_export, dmabuf, modifiers]: [&Result<(), String>; 5],
     has: &dyn Fn(&CStr) -> bool,
 ) -> Vec<Capability> {
     vec![
@@ -337,10 +364,35 @@ fn other_features(
         capability("windows", &extension(khr::swapchain::NAME, has)),
         capability("sync-file-import", fence_import),
         capability("sync-file-export", fence_export),
-        capability("dmabuf", &extension(ext::external_memory_dma_buf::NAME, has)),
-        capability("modifiers", &extension(ext::image_drm_format_modifier::NAME, has)),
+        capability("dmabuf", dmabuf),
+        capability("modifiers", modifiers),
         capability("host-import", &extension(ext::external_memory_host::NAME, has)),
     ]
+}
+
+/// Why not all of the extensions are there, if they are not.
+fn all_of(has: &dyn Fn(&CStr) -> bool, names: &[&CStr]) -> Result<(), String> {
+    match names.iter().find(|name| !has(name)) {
+        Some(missing) => Err(format!("the extension {}", missing.to_string_lossy())),
+        None => Ok(()),
+    }
+}
+
+/// The device's DRM node (dev_t), the one for rendering where it has one.
+fn drm_node(instance: &Instance, raw: vk::PhysicalDevice, has: &dyn Fn(&CStr) -> bool) -> Option<u64> {
+    if !has(ext::physical_device_drm::NAME) {
+        return None;
+    }
+    let mut drm = vk::PhysicalDeviceDrmPropertiesEXT::default();
+    let mut properties = vk::PhysicalDeviceProperties2::default().push_next(&mut drm);
+    // SAFETY: the physical device is the instance's and has the extension.
+    unsafe { instance.raw().get_physical_device_properties2(raw, &mut properties) };
+    let node = |major: i64, minor: i64| nix::sys::stat::makedev(major as u64, minor as u64);
+    match (drm.has_render == vk::TRUE, drm.has_primary == vk::TRUE) {
+        (true, _) => Some(node(drm.render_major, drm.render_minor)),
+        (false, true) => Some(node(drm.primary_major, drm.primary_minor)),
+        (false, false) => None,
+    }
 }
 
 fn capability(name: &'static str, there: &Result<(), String>) -> Capability {
@@ -380,6 +432,9 @@ mod tests {
             a4r4g4b4: true,
             fence_import: Ok(()),
             fence_export: Ok(()),
+            dmabuf: Ok(()),
+            modifiers: Ok(()),
+            sampled: Vec::new(),
         }
     }
 

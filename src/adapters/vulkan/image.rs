@@ -10,7 +10,7 @@ use ash::vk;
 
 use super::device::Device;
 use super::error::CallError;
-use super::memory::{Allocation, Memory};
+use super::memory::{Allocation, Imported, Memory};
 use super::owned::Owned;
 use crate::domain::geometry::Size;
 
@@ -18,7 +18,15 @@ use crate::domain::geometry::Size;
 pub(super) struct Image {
     view: Owned<vk::ImageView>,
     raw: Owned<vk::Image>,
-    memory: Allocation,
+    memory: Backing,
+}
+
+/// Whose memory it is.
+enum Backing {
+    /// Ours.
+    Own(Allocation),
+    /// A client's.
+    Imported(Imported),
 }
 
 /// The whole of such an image.
@@ -76,7 +84,12 @@ impl Image {
         let bound = unsafe { device.raw().bind_image_memory(raw.raw(), memory.raw(), memory.offset()) };
         device.check("vkBindImageMemory", bound)?;
         let view = create_view(device, raw.raw(), format, swizzle, name)?;
-        Ok(Self { view, raw, memory })
+        Ok(Self { view, raw, memory: Backing::Own(memory) })
+    }
+
+    /// An image that a client made, bound to its memory.
+    pub(super) fn imported(view: Owned<vk::ImageView>, raw: Owned<vk::Image>, memory: Imported) -> Self {
+        Self { view, raw, memory: Backing::Imported(memory) }
     }
 
     /// The image, not owned.
@@ -91,7 +104,10 @@ impl Image {
 
     /// Bytes of device memory.
     pub(super) fn bytes(&self) -> u64 {
-        self.memory.bytes()
+        match &self.memory {
+            Backing::Own(memory) => memory.bytes(),
+            Backing::Imported(memory) => memory.bytes(),
+        }
     }
 }
 

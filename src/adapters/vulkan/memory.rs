@@ -11,11 +11,13 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use arrayvec::ArrayVec;
 use ash::vk;
 
 use super::device::Device;
 use super::error::CallError;
 use super::owned::Owned;
+use crate::domain::dmabuf::MAX_PLANES;
 
 const BLOCK_BYTES: u64 = 16 << 20;
 /// From here on an image has memory of its own.
@@ -39,6 +41,31 @@ pub(super) struct Allocation {
     offset: u64,
     bytes: u64,
     home: Home,
+}
+
+/// A client's memory, one piece for each of its image's bindings.
+#[derive(Default)]
+pub(super) struct Imported {
+    pieces: ArrayVec<Owned<vk::DeviceMemory>, MAX_PLANES>,
+    bytes: u64,
+}
+
+impl Imported {
+    /// Takes one more piece of `bytes`.
+    pub(super) fn push(&mut self, memory: Owned<vk::DeviceMemory>, bytes: u64) {
+        self.bytes += bytes;
+        self.pieces.push(memory);
+    }
+
+    /// The pieces, not owned.
+    pub(super) fn raw(&self) -> impl Iterator<Item = vk::DeviceMemory> {
+        self.pieces.iter().map(Owned::raw)
+    }
+
+    /// Bytes of all pieces.
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes
+    }
 }
 
 enum Home {

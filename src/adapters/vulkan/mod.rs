@@ -10,7 +10,7 @@
 //!
 //! `semaphore` and `sync` let frames wait for clients' fences and tell fences of their own.
 //!
-//! Deliberately absent, to come: dmabuf import and the udmabuf tiers, linear-light blending.
+//! Deliberately absent, to come: the udmabuf tiers, linear-light blending.
 
 mod barrier;
 mod buffer;
@@ -25,6 +25,7 @@ mod geometry;
 mod gpu;
 mod host_memory;
 mod image;
+mod import;
 mod instance;
 mod memory;
 mod options;
@@ -51,6 +52,8 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 use std::rc::Rc;
 use std::sync::Arc;
 
+use ash::vk;
+
 pub use self::debug::Messages;
 pub use self::error::{CallError, NewError};
 pub use self::gpu::Probe;
@@ -64,8 +67,8 @@ use crate::domain::region::Region;
 use crate::domain::scene::Scene;
 use crate::ports::pool::ShmBuffer;
 use crate::ports::renderer::{
-    Acquired, BufferUse, Capabilities, CaptureId, FenceError, FrameTicket, ImportError, Pixels, RenderError, Renderer,
-    TargetId, Window,
+    Acquired, BufferUse, Capabilities, CaptureId, Dmabuf, FenceError, FrameTicket, ImportError, Pixels, RenderError,
+    Renderer, TargetId, Window,
 };
 
 /// The renderer. One thread's; dropped, it waits for what is in flight and leaves nothing behind.
@@ -93,6 +96,7 @@ pub struct Vulkan {
     plan: plan::Plan,
     batch: barrier::Batch,
     scratch: shm::Scratch,
+    foreign: Vec<vk::Image>,
     // Numbers.
     costs: Counters,
     texture_bytes: u64,
@@ -150,6 +154,7 @@ impl Vulkan {
             plan: plan::Plan::new(),
             batch: barrier::Batch::default(),
             scratch: shm::Scratch::new(),
+            foreign: Vec::with_capacity(64),
             costs: Counters::default(),
             texture_bytes: 0,
             retired_textures: 0,
@@ -182,7 +187,7 @@ impl Vulkan {
     }
 
     /// Frees what is complete.
-    fn free(&mut self, completed: FrameSerial) {
+    fn free(&mut self, completed: FrameSerial, released: &mut dyn FnMut(BufferId)) {
         for buffer in self.uploads.idle_buffers() {
             self.retired.retire(self.submitter.submitted(), DeferredFree::Buffer(buffer));
         }
@@ -195,6 +200,7 @@ impl Vulkan {
                     self.retired_bytes -= image.bytes();
                     self.descriptors.give(slot);
                 }
+                DeferredFree::ClientBuffer(buffer) => released(buffer),
                 DeferredFree::Target(image) => drop(image),
                 DeferredFree::Buffer(buffer) => drop(buffer),
                 DeferredFree::Swapchain(old) => drop(old),
@@ -244,6 +250,11 @@ impl Renderer for Vulkan {
         self.update(texture, buffer, damage).map(|()| BufferUse::Copied)
     }
 
+    fn import_dmabuf(&mut self, buffer: &Dmabuf, id: BufferId) -> Result<TextureId, ImportError> {
+        self.alive(ImportError::DeviceLost)?;
+        self.import_client_image(buffer, id)
+    }
+
     fn forget(&mut self, texture: TextureId) {
         self.forget_texture(texture);
     }
@@ -283,7 +294,9 @@ impl Renderer for Vulkan {
 
     fn render(&mut self, target: TargetId, scene: &Scene, damage: &Region) -> Result<FrameTicket, RenderError> {
         self.alive(RenderError::DeviceLost)?;
-        self.frame(target, scene, damage)
+        let rendered = self.frame(target, scene, damage);
+        self.hold_clients_buffers(scene);
+        rendered
     }
 
     fn completed(&mut self) -> Result<FrameSerial, RenderError> {
@@ -295,11 +308,11 @@ impl Renderer for Vulkan {
         Some(self.submitter.waiter().fd())
     }
 
-    fn drain(&mut self, _released: &mut dyn FnMut(BufferId)) -> Result<(), RenderError> {
+    fn drain(&mut self, released: &mut dyn FnMut(BufferId)) -> Result<(), RenderError> {
         self.submitter.waiter().clear();
         self.alive(RenderError::DeviceLost)?;
         let completed = self.poll().map_err(|error| error.into_render("host memory"))?;
-        self.free(completed);
+        self.free(completed, released);
         Ok(())
     }
 

@@ -45,6 +45,10 @@ pub(super) struct Frame<'a> {
     pub(super) layout: vk::PipelineLayout,
     /// The plan's instances.
     pub(super) instances: vk::Buffer,
+    /// Clients' images that it reads, each once.
+    pub(super) foreign: &'a [vk::Image],
+    /// The family of the queue that reads them.
+    pub(super) family: u32,
 }
 
 impl Frame<'_> {
@@ -58,10 +62,17 @@ impl Frame<'_> {
     ) {
         let copies = !uploads.list().is_empty() || !self.plan.runs().is_empty();
         let renders = self.plan.renders();
+        let acquired = self.copies_foreign();
+        if acquired {
+            self.acquire_foreign(batch);
+        }
         let mut layout = self.open(uploads, batch, costs);
         costs.staging_gpu_bytes += uploads.record(self.device, self.commands, texel_bytes);
         self.transfer(costs);
         if renders {
+            if !acquired {
+                self.acquire_foreign(batch);
+            }
             layout = self.before(copies, layout, batch, costs);
             self.render(layout, costs);
         }
@@ -85,6 +96,16 @@ impl Frame<'_> {
         costs.barrier_calls += recorded;
         costs.setup_barrier_calls += if setup { recorded } else { 0 };
         now
+    }
+
+    /// Whether a client's image is copied from, so that all of them are acquired before the copies.
+    fn copies_foreign(&self) -> bool {
+        let is_foreign = |source| matches!(source, Source::Texture(image) if self.foreign.contains(&image));
+        self.plan.runs().iter().any(|run| is_foreign(run.source))
+    }
+
+    fn acquire_foreign(&self, batch: &mut Batch) {
+        self.foreign.iter().for_each(|&image| batch.acquire(image, self.family));
     }
 
     /// Copies from staging memory and from textures to the target.
@@ -232,6 +253,7 @@ impl Frame<'_> {
                 batch.memory(barrier::RENDERED, barrier::RENDERS);
             }
         }
+        self.foreign.iter().for_each(|&image| batch.release(image, self.family));
         let present = vk::ImageLayout::PRESENT_SRC_KHR;
         if self.canvas.window && layout != present {
             let first = match layout {

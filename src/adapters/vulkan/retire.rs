@@ -16,6 +16,7 @@ use super::descriptor::Slot;
 use super::image::Image;
 use super::owned::Owned;
 use super::swapchain::Swapchain;
+use crate::domain::buffer::BufferId;
 use crate::domain::frame::FrameSerial;
 
 /// What is waiting for its frame.
@@ -31,6 +32,8 @@ pub(super) enum DeferredFree {
         /// Given back to `descriptor`.
         slot: Slot,
     },
+    /// A client's buffer that the frame read; its owner is told.
+    ClientBuffer(BufferId),
     /// A target's image.
     Target(Image),
     /// Staging or instance memory that became too small.

@@ -61,7 +61,17 @@ impl Vulkan {
             .map_err(|error| error.into_import("device memory"))?;
         let slot = self.descriptors.take(image.view()).map_err(|error| error.into_import("descriptors"))?;
         let raw = image.raw();
-        let texture = Texture { image, slot, size, format, last_used: FrameSerial(0), staged: 0, acquire: None };
+        let texture = Texture {
+            image,
+            slot,
+            size,
+            format,
+            last_used: FrameSerial(0),
+            staged: 0,
+            acquire: None,
+            foreign: None,
+            met: FrameSerial(0),
+        };
         self.texture_bytes += texture.image.bytes();
         let id = TextureId(self.textures.insert(texture));
         let filled = self.prepare(id, raw).and_then(|()| self.update(id, buffer, &[Rect::from_size(size)]));
@@ -92,7 +102,10 @@ impl Vulkan {
 
     pub(super) fn update(&mut self, id: TextureId, buffer: &ShmBuffer, damage: &[Rect]) -> Result<(), ImportError> {
         let texture = self.textures.get(id.0).ok_or(ImportError::Unknown(id))?;
-        if texture.size != buffer.layout.size() || texture.format.fourcc != buffer.layout.format() {
+        if texture.foreign.is_some()
+            || texture.size != buffer.layout.size()
+            || texture.format.fourcc != buffer.layout.format()
+        {
             return Err(ImportError::Incompatible);
         }
         let whole = Rect::from_size(texture.size);

@@ -8,6 +8,7 @@ use super::gpu::{Gpu, TARGET_FORMAT};
 use super::image::Image;
 use super::instance::Instance;
 use super::sync::Acquire;
+use crate::domain::buffer::BufferId;
 use crate::domain::format::Fourcc;
 use crate::domain::frame::FrameSerial;
 use crate::domain::geometry::Size;
@@ -28,6 +29,10 @@ pub(super) struct Texture {
     pub(super) staged: u32,
     /// What the next frame that reads it waits for.
     pub(super) acquire: Option<Acquire>,
+    /// A client's own image, by its buffer: acquired and released by each frame.
+    pub(super) foreign: Option<BufferId>,
+    /// The submission that acquires it, so that it does so once.
+    pub(super) met: FrameSerial,
 }
 
 /// How the device handles a DRM format.

@@ -65,7 +65,7 @@ impl Buffers {
         self.alive -= 1;
     }
 
-    /// Protocol objects alive, wl_shm's only.
+    /// Protocol objects alive, wl_shm's and dma-bufs'.
     pub fn alive(&self) -> u64 {
         self.alive
     }
@@ -95,6 +95,13 @@ impl Buffers {
     pub fn hold_for_scan_out(&mut self, id: BufferId) -> bool {
         let holds = self.held.get_mut(&id);
         holds.map(|holds| holds.counts[Holder::ScanOut as usize] += 1).is_some()
+    }
+
+    /// The renderer reads a buffer that a surface holds, once more.
+    pub(super) fn hold_for_renderer(&mut self, id: BufferId) {
+        if let Some(holds) = self.held.get_mut(&id) {
+            holds.counts[Holder::Renderer as usize] += 1;
+        }
     }
 
     /// `holder` reads it no more; the last one's end releases it. A hold that is not there is ignored.

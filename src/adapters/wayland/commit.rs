@@ -20,6 +20,7 @@ use smithay::wayland::single_pixel_buffer::get_single_pixel_buffer;
 use smithay::wayland::viewporter::{ViewportCachedState, ensure_viewport_valid};
 
 use super::buffer::Holder;
+use super::dmabuf;
 use super::shm::BufferData;
 use super::state::{Core, State};
 use super::surface::{Content, Layer, Surface, SurfaceKey, key_of};
@@ -168,14 +169,24 @@ impl Core {
             let (id, shm) = (data.id, data.shm.clone());
             return Some(Content::Shm { id, buffer, shm, held: true });
         }
+        if let Some(data) = buffer.data::<dmabuf::BufferData>() {
+            self.buffers.hold(data.id, &buffer, Holder::Surface);
+            self.dmabufs.images.show(data.id);
+            return Some(Content::Dmabuf { id: data.id, size: data.size, has_alpha: data.has_alpha });
+        }
         let [r, g, b, a] = get_single_pixel_buffer(&buffer).ok()?.rgba32f();
         buffer.release();
         Some(Content::Solid(Color { r: r.min(a), g: g.min(a), b: b.min(a), a }))
     }
 
     fn end_hold(&mut self, content: Option<Content>) {
-        if let Some(Content::Shm { id, held: true, .. }) = content {
-            self.buffers.end(id, Holder::Surface);
+        match content {
+            Some(Content::Shm { id, held: true, .. }) => self.buffers.end(id, Holder::Surface),
+            Some(Content::Dmabuf { id, .. }) => {
+                self.garbage.extend(self.dmabufs.images.hide(id));
+                self.buffers.end(id, Holder::Surface);
+            }
+            _ => {}
         }
     }
 
@@ -250,7 +261,7 @@ impl Surface {
         // Damage tells what differs of the surface. Where another part of the buffer, turned another way, is the same
         // surface, every texel may differ though the damage is small.
         let same_view = before == Some(*view);
-        let readable = matches!(self.content, Some(Content::Shm { held: true, .. } | Content::Solid(_)));
+        let readable = !matches!(self.content, None | Some(Content::Shm { held: false, .. }));
         if replaced && !same_view {
             return self.history.replace(serial);
         }
@@ -270,6 +281,7 @@ impl Surface {
 fn content_size(content: &Content) -> Size {
     match content {
         Content::Shm { shm, .. } => shm.layout.size(),
+        Content::Dmabuf { size, .. } => *size,
         Content::Solid(_) => Size::new(1, 1),
     }
 }

@@ -196,8 +196,9 @@ impl Pass<'_> {
         let damage = self.scene.span(dst, changes.rects(whole).filter_map(|rect| placed.damage(&view, rect)));
         let (paint, buffer) = match &surface.content {
             Some(Content::Solid(color)) => (Paint::Solid(*color), None),
-            Some(Content::Shm { id, held, .. }) => {
+            Some(content @ (Content::Shm { id, .. } | Content::Dmabuf { id, .. })) => {
                 self.latch.sources.push((self.scene.elements().len(), Source::Surface(step.key)));
+                let held = !matches!(content, Content::Shm { held: false, .. });
                 let paint = Paint::Texture {
                     texture: surface.texture.map_or(NO_TEXTURE, |texture| texture.id),
                     source: view.source(),
@@ -289,6 +290,7 @@ impl Pass<'_> {
 fn opaque_span(scene: &mut Scene, surface: &Surface, placed: &Placed) -> Span {
     let solid = match &surface.content {
         Some(Content::Shm { shm, .. }) => shm.layout.format().info().is_some_and(|info| !info.has_alpha()),
+        Some(Content::Dmabuf { has_alpha, .. }) => !has_alpha,
         Some(Content::Solid(color)) => color.a >= 1.0,
         None => false,
     };

@@ -13,6 +13,7 @@ pub mod callbacks;
 pub mod client;
 mod commit;
 mod compositor;
+pub mod dmabuf;
 pub mod image;
 pub mod latch;
 pub mod output;

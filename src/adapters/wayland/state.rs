@@ -19,6 +19,7 @@ use smithay::wayland::viewporter::ViewporterState;
 
 use super::buffer::Buffers;
 use super::compositor::{Compositors, Regions};
+use super::dmabuf::{self, Dmabufs};
 use super::image::Images;
 use super::latch::Item;
 use super::output::Outputs;
@@ -52,6 +53,8 @@ pub enum Event {
 pub struct Options {
     /// Formats of wl_shm: the renderer's. ARGB8888 and XRGB8888 are always among them.
     pub shm_formats: Vec<Fourcc>,
+    /// What clients may allocate by themselves.
+    pub dmabuf: dmabuf::Options,
 }
 
 /// See the module's docs.
@@ -80,6 +83,8 @@ pub struct Core {
     pub outputs: Outputs,
     /// wl_shm.
     pub shm: Shm,
+    /// Client images in dma-bufs.
+    pub dmabufs: Dmabufs,
     /// Who reads which buffer.
     pub buffers: Buffers,
     /// Pictures of our own.
@@ -100,7 +105,7 @@ pub struct Core {
 }
 
 impl Core {
-    fn new(display: &DisplayHandle, options: &Options) -> Self {
+    fn new(display: &DisplayHandle, options: Options) -> Self {
         // smithay's states of these hold nothing but the global's id; the globals live as long as the display.
         ViewporterState::new::<State>(display);
         FractionalScaleManagerState::new::<State>(display);
@@ -115,6 +120,7 @@ impl Core {
             surfaces: Surfaces::default(),
             outputs: Outputs::new(display),
             shm: Shm::new(display, &options.shm_formats),
+            dmabufs: Dmabufs::new(display, options.dmabuf),
             buffers: Buffers::default(),
             images: Images::default(),
             compositors: Compositors::new(display),
@@ -146,7 +152,7 @@ impl Core {
 impl State {
     /// Announces every global on `display`.
     pub(super) fn new(display: &DisplayHandle, options: Options) -> Self {
-        let core = Core::new(display, &options);
+        let core = Core::new(display, options);
         Self { core, shell: Shell::new(display), seat: Seat::new(display), events: Vec::new() }
     }
 }

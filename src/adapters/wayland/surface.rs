@@ -52,6 +52,15 @@ pub enum Content {
         /// The surface still holds it; else it was uploaded and released.
         held: bool,
     },
+    /// A client's image in dma-bufs.
+    Dmabuf {
+        /// Its name.
+        id: BufferId,
+        /// Pixels.
+        size: Size,
+        /// Texels can be translucent.
+        has_alpha: bool,
+    },
     /// One colour.
     Solid(Color),
 }

@@ -35,11 +35,14 @@ impl State {
         scene: &mut Scene,
     ) -> Result<(), DeviceLost> {
         self.forget_garbage(renderer);
-        let Core { outputs, surfaces, images, buffers, scratch, .. } = &mut self.core;
+        let Core { outputs, surfaces, images, dmabufs, buffers, scratch, .. } = &mut self.core;
         let Some(entry) = outputs.get(output) else { return Ok(()) };
         for &(index, source) in &entry.latch.sources {
             let texture = match source {
                 Source::Surface(key) => match surfaces.get_mut(key) {
+                    Some(Surface { content: Some(Content::Dmabuf { id, .. }), .. }) => {
+                        dmabufs.images.texture(*id, renderer)?
+                    }
                     Some(surface) => upload_surface(surface, renderer, buffers, scratch)?,
                     None => None,
                 },
@@ -51,6 +54,21 @@ impl State {
             scene.set_texture(index, texture.unwrap_or(NO_TEXTURE));
         }
         Ok(())
+    }
+
+    /// The scene latched last for `output` is about to be rendered: the renderer holds the dma-bufs in it until it gives
+    /// each back ([`State::renderer_released`]), whatever comes of the frame.
+    pub fn hold_scene(&mut self, output: OutputId) {
+        let Core { outputs, surfaces, dmabufs, buffers, .. } = &mut self.core;
+        let Some(entry) = outputs.get(output) else { return };
+        for (_, source) in &entry.latch.sources {
+            if let Source::Surface(key) = source
+                && let Some(Content::Dmabuf { id, .. }) = surfaces.get(*key).and_then(|s| s.content.as_ref())
+                && dmabufs.images.is_imported(*id)
+            {
+                buffers.hold_for_renderer(*id);
+            }
+        }
     }
 
     /// Whether [`State::forget_garbage`] has something to do.
@@ -73,6 +91,7 @@ impl State {
         self.core.garbage.clear();
         self.core.surfaces.iter_mut().for_each(|(_, surface)| surface.texture = None);
         self.core.images.iter_mut().for_each(|image| image.texture = None);
+        self.core.dmabufs.images.renderer_lost();
         self.core.buffers.end_all(Holder::Renderer);
     }
 

@@ -1,0 +1,179 @@
+//! The images themselves: imported once with the renderer lent, kept while somebody shows them.
+//!
+//! An image lives while its wl_buffer does or a surface shows it, whichever is longer. A texture belongs to one
+//! renderer: after a loss it is imported again from the descriptors, which stay open, when it is next shown. What the
+//! device refuses is `failed` and shows nothing; its client chose it from what was on offer, so it is told and not
+//! killed, and the log has it once for each format and modifier.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use smithay::reexports::wayland_protocols::wp::linux_dmabuf::zv1::server::zwp_linux_buffer_params_v1::ZwpLinuxBufferParamsV1;
+use smithay::reexports::wayland_server::protocol::wl_buffer::WlBuffer;
+use smithay::reexports::wayland_server::{Client, DisplayHandle, Resource};
+
+use super::BufferData;
+use crate::adapters::wayland::state::State;
+use crate::adapters::wayland::upload::DeviceLost;
+use crate::domain::buffer::{BufferId, TextureId};
+use crate::domain::dmabuf::Modifier;
+use crate::domain::format::Fourcc;
+use crate::ports::renderer::{Dmabuf, ImportError, Renderer};
+
+/// Who waits for an image's import, oldest first.
+#[derive(Debug)]
+struct Waiting {
+    image: BufferId,
+    params: ZwpLinuxBufferParamsV1,
+    /// Whose wl_buffer is made after the import (zwp_linux_buffer_params_v1.create); `None` where it is there already
+    /// (create_immed).
+    client: Option<Client>,
+}
+
+#[derive(Debug)]
+struct Image {
+    dmabuf: Dmabuf,
+    texture: Option<TextureId>,
+    /// The device did not take it: it shows nothing.
+    failed: bool,
+    /// The wl_buffer is there, or will be.
+    alive: bool,
+    /// Surfaces whose content it is.
+    shown: u32,
+}
+
+/// See the module's docs.
+#[derive(Debug, Default)]
+pub struct Images {
+    all: HashMap<BufferId, Image>,
+    waiting: VecDeque<Waiting>,
+    /// What was complained about.
+    refused: HashSet<(Fourcc, Modifier)>,
+}
+
+impl Images {
+    pub(super) fn count(&self) -> u64 {
+        self.all.len() as u64
+    }
+
+    /// A surface shows an image from now on.
+    pub(in crate::adapters::wayland) fn show(&mut self, id: BufferId) {
+        if let Some(image) = self.all.get_mut(&id) {
+            image.shown += 1;
+        }
+    }
+
+    /// A surface shows it no more. Gives back the texture of one that is gone for good.
+    #[must_use]
+    pub(in crate::adapters::wayland) fn hide(&mut self, id: BufferId) -> Option<TextureId> {
+        let image = self.all.get_mut(&id)?;
+        image.shown = image.shown.saturating_sub(1);
+        self.remove_unused(id)
+    }
+
+    /// Its wl_buffer is gone. Gives back the texture of one that is gone for good.
+    #[must_use]
+    pub(super) fn buffer_destroyed(&mut self, id: BufferId) -> Option<TextureId> {
+        self.all.get_mut(&id)?.alive = false;
+        self.remove_unused(id)
+    }
+
+    fn remove_unused(&mut self, id: BufferId) -> Option<TextureId> {
+        let image = self.all.get(&id)?;
+        if image.alive || image.shown > 0 {
+            return None;
+        }
+        self.all.remove(&id)?.texture
+    }
+
+    /// The texture to show, imported if it is not yet; `None` where there is none.
+    ///
+    /// # Errors
+    /// [`DeviceLost`].
+    pub(in crate::adapters::wayland) fn texture(
+        &mut self,
+        id: BufferId,
+        renderer: &mut dyn Renderer,
+    ) -> Result<Option<TextureId>, DeviceLost> {
+        let Some(image) = self.all.get_mut(&id) else { return Ok(None) };
+        if image.texture.is_some() || image.failed {
+            return Ok(image.texture);
+        }
+        match renderer.import_dmabuf(&image.dmabuf, id) {
+            Ok(texture) => image.texture = Some(texture),
+            Err(ImportError::DeviceLost) => return Err(DeviceLost),
+            Err(error) => {
+                image.failed = true;
+                let (format, modifier) = (image.dmabuf.layout.format(), image.dmabuf.layout.modifier());
+                if self.refused.insert((format, modifier)) {
+                    tracing::warn!(%error, %format, %modifier, "dma-buf images that the device does not take");
+                }
+            }
+        }
+        Ok(image.texture)
+    }
+
+    /// Whether it has a texture.
+    pub(in crate::adapters::wayland) fn is_imported(&self, id: BufferId) -> bool {
+        self.all.get(&id).is_some_and(|image| image.texture.is_some())
+    }
+
+    /// The renderer is gone, and all textures with it.
+    pub(in crate::adapters::wayland) fn renderer_lost(&mut self) {
+        self.all.values_mut().for_each(|image| image.texture = None);
+    }
+
+    /// Keeps an image, to be imported after the dispatch.
+    pub(super) fn insert(
+        &mut self,
+        id: BufferId,
+        dmabuf: Dmabuf,
+        params: ZwpLinuxBufferParamsV1,
+        client: Option<Client>,
+    ) {
+        self.all.insert(id, Image { dmabuf, texture: None, failed: false, alive: true, shown: 0 });
+        self.waiting.push_back(Waiting { image: id, params, client });
+    }
+}
+
+impl State {
+    /// Whether [`State::import_dmabufs`] has something to do.
+    pub fn has_imports(&self) -> bool {
+        !self.core.dmabufs.images.waiting.is_empty()
+    }
+
+    /// Imports what clients asked for since the last call and answers them. To be called after each dispatch, before
+    /// anything is latched; without a renderer what waits goes on waiting.
+    ///
+    /// # Errors
+    /// [`DeviceLost`]; what was not imported waits for the next renderer.
+    pub fn import_dmabufs(&mut self, renderer: &mut dyn Renderer) -> Result<(), DeviceLost> {
+        while let Some(image) = self.core.dmabufs.images.waiting.front().map(|waiting| waiting.image) {
+            let texture = self.core.dmabufs.images.texture(image, renderer)?;
+            let Some(waiting) = self.core.dmabufs.images.waiting.pop_front() else { break };
+            let display = self.core.display.clone();
+            self.answer(&display, waiting, texture);
+        }
+        Ok(())
+    }
+
+    fn answer(&mut self, display: &DisplayHandle, waiting: Waiting, texture: Option<TextureId>) {
+        let Waiting { image: id, params, client } = waiting;
+        let Some(client) = client else {
+            if texture.is_none() && self.core.dmabufs.images.all.contains_key(&id) {
+                params.failed();
+            }
+            return;
+        };
+        let image = self.core.dmabufs.images.all.get(&id).filter(|_| texture.is_some() && params.is_alive());
+        let data = image.map(|image| BufferData::new(id, &image.dmabuf));
+        let buffer = data.and_then(|data| client.create_resource::<WlBuffer, _, Self>(display, 1, data).ok());
+        match buffer {
+            Some(buffer) => params.created(&buffer),
+            None => {
+                self.core.garbage.extend(self.core.dmabufs.images.buffer_destroyed(id));
+                self.core.buffers.destroyed();
+                params.failed();
+            }
+        }
+    }
+}
