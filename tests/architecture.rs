@@ -3,6 +3,7 @@
 //! Each rule reads the sources as text, so it needs no build of its own; each has a counter-example below that it must
 //! refuse, so that a rule which stops seeing is itself a failure.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -166,5 +167,44 @@ fn map_of_the_readme_names_every_folder_and_no_other() {
     assert!(missing.is_empty(), "README's map lacks {missing:?}");
     for named in map.split('`').filter(|word| word.starts_with("src/") || word.starts_with("tests/")) {
         assert!(root().join(named).exists(), "README's map names {named}, which does not exist");
+    }
+}
+
+/// The variables of our own that are named in a text.
+fn variables(text: &str) -> BTreeSet<String> {
+    let word = |c: char| !(c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_');
+    text.split(word)
+        .filter(|word| word.len() > "TRANSOM_".len() && word.starts_with("TRANSOM_"))
+        .map(str::to_owned)
+        .collect()
+}
+
+#[test]
+fn switches_of_the_readme_are_those_that_the_house_reads() {
+    let read = |name: &str| fs::read_to_string(root().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
+    let readme = read("README.md");
+    let table = readme.split("## Debug switches").nth(1).and_then(|rest| rest.split("\n## ").next());
+    let told = variables(table.expect("a section Debug switches"));
+    // What a test of the house makes up for itself stands behind the mark of its tests.
+    let of = |text: &str| variables(text.split("#[cfg(test)]\nmod tests").next().unwrap_or_default());
+    let mut known: BTreeSet<String> = sources("src").iter().flat_map(|(_, text)| of(text)).collect();
+    let missing: Vec<_> = known.difference(&told).collect();
+    assert!(missing.is_empty() && !known.is_empty(), "README's table lacks {missing:?}");
+    known.extend(sources("tests").iter().flat_map(|(_, text)| variables(text)));
+    known.extend(
+        ["modern", "with-driver", "check"].iter().flat_map(|name| variables(&read(&format!("tests/rig/{name}")))),
+    );
+    let strangers: Vec<_> = told.difference(&known).collect();
+    assert!(strangers.is_empty(), "README's table tells of {strangers:?}, which nothing reads");
+    // The configuration's switches are keys of the documented file.
+    let table = table.unwrap_or_default();
+    let file: toml::Table = read("compositor.toml").parse().expect("compositor.toml");
+    let section = |name: &str| file[name].as_table().expect("a section");
+    for key in section("renderer").keys() {
+        assert!(table.contains(&format!("`renderer.{key}")), "README's table lacks renderer.{key}");
+    }
+    let named = table.split('`').filter_map(|word| word.split([' ', ',']).next()?.split_once('.'));
+    for (name, key) in named.filter(|(name, _)| file.contains_key(*name)) {
+        assert!(section(name).contains_key(key), "README's table tells of {name}.{key}, which there is not");
     }
 }

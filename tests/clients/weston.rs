@@ -165,24 +165,29 @@ fn scaler_cuts_and_scales_as_it_says() {
     scene.quit();
 }
 
-/// Four rays from the middle of a black ground: red up, green to the right, white down and to the left.
+/// Four rays from the middle of a black ground: red up, green to the right, white down and to the left. It draws them
+/// turned as the output is that it is told to be on, so that they are upright on every one.
 #[test]
-fn transformed_shows_its_rays_upright() {
-    let Some(scene) = Scene::open("transformed", &["weston-transformed"]) else { return };
-    let mut program = scene.start("weston-transformed", &[]);
-    let window = scene.window(&mut program);
-    let [x, y, w, h] = window.geometry;
-    let picture = scene.picture_of(&window);
-    let middle = Point::new(x + w / 2, y + h / 2);
-    let (red, _) = spread(&picture, |color| color == RED);
-    let (green, _) = spread(&picture, |color| color == GREEN);
-    let (white, _) = spread(&picture, |color| color == WHITE);
-    assert!((red.x - middle.x).abs() <= 2 && red.w <= 4 && red.y <= y + 1 && red.bottom() <= middle.y + 2, "{red:?}");
-    assert!((green.y - middle.y).abs() <= 2 && green.h <= 4 && green.x >= middle.x - 2, "{green:?}");
-    assert!(green.right() >= x + w - 1, "{green:?}");
-    assert!(white.x <= x + 1 && white.bottom() >= y + h - 1, "{white:?}");
-    scene.close(program, &window);
-    scene.quit();
+fn transformed_shows_its_rays_upright_on_outputs_of_any_turn() {
+    for turn in ["normal", "90", "flipped-270"] {
+        let config = format!("outputs.HEADLESS-1.transform = \"{turn}\"");
+        let Some(scene) = Scene::configured("transformed", &["weston-transformed"], &config) else { return };
+        let mut program = scene.start("weston-transformed", &[]);
+        let window = scene.window(&mut program);
+        let [x, y, w, h] = window.geometry;
+        let picture = scene.picture_of(&window);
+        let middle = Point::new(x + w / 2, y + h / 2);
+        let (red, _) = spread(&picture, |color| color == RED);
+        let (green, _) = spread(&picture, |color| color == GREEN);
+        let (white, _) = spread(&picture, |color| color == WHITE);
+        assert!((red.x - middle.x).abs() <= 2 && red.w <= 4, "{turn}: {red:?}");
+        assert!(red.y <= y + 1 && red.bottom() <= middle.y + 2, "{turn}: {red:?}");
+        assert!((green.y - middle.y).abs() <= 2 && green.h <= 4 && green.x >= middle.x - 2, "{turn}: {green:?}");
+        assert!(green.right() >= x + w - 1, "{turn}: {green:?}");
+        assert!(white.x <= x + 1 && white.bottom() >= y + h - 1, "{turn}: {white:?}");
+        scene.close(program, &window);
+        scene.quit();
+    }
 }
 
 /// A window that is not rectangular, and moves where it is dragged.
