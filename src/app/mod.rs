@@ -36,7 +36,7 @@ use crate::ports::input::Input;
 use crate::ports::output::Output;
 use crate::ports::renderer::{RenderError, Renderer};
 
-pub use reload::ReloadError;
+pub use reload::{KEYS, ReloadError};
 pub use run::{RunError, block_signals, run};
 
 /// Between looks at a renderer that cannot say when it is done.

@@ -3,8 +3,12 @@
 //! A file with a mistake changes nothing. What is read at start only is kept, and said so.
 
 use super::Compositor;
-use crate::adapters::config_file::LoadError;
+use crate::adapters::config_file::{Keys, LoadError};
+use crate::adapters::wayland::seat;
 use crate::domain::config::Config;
+
+/// What the seat knows of keyboards.
+pub const KEYS: Keys = Keys { is_key: seat::is_key, has_keymap: seat::has_keymap };
 
 impl Compositor {
     /// Puts the file in force as it is now.
@@ -14,7 +18,7 @@ impl Compositor {
     pub fn reload(&mut self) -> Result<(), ReloadError> {
         let Some(source) = &self.source else { return Ok(()) };
         let path = source.path().map(|path| path.display().to_string()).unwrap_or_default();
-        let done = match source.load(crate::adapters::wayland::seat::is_key) {
+        let done = match source.load(&KEYS) {
             Ok(config) => {
                 tracing::info!(path, "configuration read");
                 self.apply(config)

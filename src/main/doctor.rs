@@ -5,7 +5,9 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
+use transom::adapters::config_file::Source;
 use transom::adapters::vulkan::{self, Probe};
+use transom::app;
 use transom::ports::renderer::Capability;
 
 use super::args::Doctor;
@@ -43,6 +45,31 @@ struct Ability {
     name: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     missing: Option<String>,
+    /// What goes on without it, and what to do about that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    advice: Option<&'static str>,
+}
+
+impl From<&Capability> for Ability {
+    fn from(capability: &Capability) -> Self {
+        let Capability { name, missing } = capability;
+        Self { name, missing: missing.clone(), advice: missing.as_ref().and_then(|_| advice(name)) }
+    }
+}
+
+/// What goes on without an ability of a device, by its name.
+fn advice(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "host-copy" => "wl_shm content goes through a staging buffer; a newer driver may have it (Mesa 24.1 and later)",
+        "bindless" => "each texture has a descriptor set of its own; nothing need be done",
+        "windows" => "--backend nested needs it: install a driver that presents, headless works without",
+        "sync-file-import" => "fences of clients are watched by the CPU, and their content is shown once they signal",
+        "sync-file-export" => "clients hear that a buffer is free once its frame is seen to be complete",
+        "dmabuf" => "clients that draw with the GPU hand their images over through memory (wl_shm)",
+        "modifiers" => "clients' images are taken only in layouts that need no name; a hardware driver has more",
+        "host-import" => "wl_shm memory is copied; nothing need be done",
+        _ => return None,
+    })
 }
 
 /// Something of the system.
@@ -84,29 +111,43 @@ fn examine() -> Report {
     };
     let var = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
     let system = vec![
+        configuration(&Source::find(None, |name| std::env::var_os(name))),
         runtime_dir(var("XDG_RUNTIME_DIR").map(PathBuf::from)),
         host(var("WAYLAND_DISPLAY"), var("DISPLAY")),
         udmabuf(Path::new("/dev/udmabuf"), Path::new("/sys/module/udmabuf/parameters")),
-        drm(Path::new("/dev/dri")),
+        drm(Path::new("/dev/dri"), Path::new("/sys/class/drm")),
         seat(Path::new("/run"), var("XDG_SEAT")),
     ];
     Report { version: env!("CARGO_PKG_VERSION"), devices, vulkan_missing, system }
 }
 
 fn device(probe: Probe) -> Device {
-    let ability = |c: &Capability| Ability { name: c.name, missing: c.missing.clone() };
     let can = &probe.capabilities;
     Device {
         driver: can.device.clone(),
         shm_formats: can.shm_formats.iter().map(ToString::to_string).collect(),
         max_texture_side: can.max_texture_side,
         max_target_side: can.max_target_side,
-        upload_tiers: can.upload_tiers.iter().map(ability).collect(),
-        features: can.features.iter().map(ability).collect(),
+        upload_tiers: can.upload_tiers.iter().map(Ability::from).collect(),
+        features: can.features.iter().map(Ability::from).collect(),
         name: probe.name,
         kind: probe.kind,
         uuid: probe.uuid,
         lacks: probe.lacks,
+    }
+}
+
+fn configuration(source: &Source) -> Check {
+    const NAME: &str = "configuration";
+    let path = source.path().filter(|path| path.exists());
+    match (source.load(&app::KEYS), path) {
+        (Err(error), _) => Check::bad(
+            NAME,
+            format!("{:#}", anyhow::Error::from(error)),
+            "`transom run` refuses to start with it; compositor.toml of the source tree documents every key",
+        ),
+        (Ok(_), Some(path)) => Check::good(NAME, path.display().to_string()),
+        (Ok(_), None) => Check::good(NAME, "the built-in one"),
     }
 }
 
@@ -160,7 +201,8 @@ fn udmabuf(node: &Path, parameters: &Path) -> Check {
     }
 }
 
-fn drm(dir: &Path) -> Check {
+/// `classes` tells which kernel driver a node is of.
+fn drm(dir: &Path, classes: &Path) -> Check {
     const NAME: &str = "DRM nodes";
     let mut nodes: Vec<PathBuf> = fs::read_dir(dir)
         .map(|entries| entries.filter_map(|entry| Some(entry.ok()?.path())).filter(|path| !path.is_dir()).collect())
@@ -170,7 +212,12 @@ fn drm(dir: &Path) -> Check {
         return Check::bad(NAME, "none", "a GPU's kernel driver makes them; software rendering needs none");
     }
     let closed = |node: &&PathBuf| OpenOptions::new().read(true).write(true).open(node).is_err();
-    let names = |list: &[&PathBuf]| list.iter().map(|p| p.display().to_string()).collect::<Vec<_>>().join(", ");
+    let named = |node: &&PathBuf| {
+        let class = classes.join(node.file_name().unwrap_or_default()).join("device/driver");
+        let driver = fs::canonicalize(class).ok().and_then(|path| Some(path.file_name()?.display().to_string()));
+        driver.map_or_else(|| node.display().to_string(), |driver| format!("{} ({driver})", node.display()))
+    };
+    let names = |list: &[&PathBuf]| list.iter().map(named).collect::<Vec<_>>().join(", ");
     let closed: Vec<_> = nodes.iter().filter(closed).collect();
     let all = names(&nodes.iter().collect::<Vec<_>>());
     if closed.is_empty() {
@@ -238,7 +285,12 @@ fn print_abilities(title: &str, list: &[Ability], out: &mut dyn Write) -> io::Re
     for ability in list {
         match &ability.missing {
             None => writeln!(out, "      ok  {}", ability.name)?,
-            Some(missing) => writeln!(out, "      --  {}: lacks {missing}", ability.name)?,
+            Some(missing) => {
+                writeln!(out, "      --  {}: lacks {missing}", ability.name)?;
+                if let Some(advice) = ability.advice {
+                    writeln!(out, "          {advice}")?;
+                }
+            }
         }
     }
     Ok(())
@@ -269,6 +321,36 @@ mod tests {
     }
 
     #[test]
+    fn drm_nodes_are_told_with_their_drivers() {
+        let dir = tempfile::tempdir().unwrap();
+        let (nodes, classes) = (dir.path().join("dri"), dir.path().join("class"));
+        assert!(!drm(&nodes, &classes).good, "there are none");
+        fs::create_dir_all(nodes.join("by-path")).unwrap();
+        fs::create_dir_all(classes.join("card0/device")).unwrap();
+        fs::create_dir_all(dir.path().join("drivers/vkms")).unwrap();
+        std::os::unix::fs::symlink("../../../drivers/vkms", classes.join("card0/device/driver")).unwrap();
+        for name in ["card0", "renderD128"] {
+            fs::write(nodes.join(name), "").unwrap();
+        }
+        let check = drm(&nodes, &classes);
+        let expected = format!("{0}/card0 (vkms), {0}/renderD128", nodes.display());
+        assert_eq!((check.good, check.found), (true, expected));
+    }
+
+    #[test]
+    fn configuration_with_a_mistake_is_told_with_its_place() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("c.toml");
+        let source = Source::find(Some(&file), |_| None);
+        fs::write(&file, "log.filter = \"info\"\n").unwrap();
+        assert_eq!(configuration(&source).found, file.display().to_string());
+        fs::write(&file, "[bindings]\n\"Super+Retrun\" = \"quit\"\n").unwrap();
+        let check = configuration(&source);
+        assert!(!check.good && check.found.contains("c.toml:2:1: field 'bindings.Super+Retrun'"), "{}", check.found);
+        assert_eq!(configuration(&Source::find(None, |_| None)).found, "the built-in one");
+    }
+
+    #[test]
     fn seat_is_found_through_logind_or_seatd() {
         let dir = tempfile::tempdir().unwrap();
         assert!(!seat(dir.path(), None).good);
@@ -290,16 +372,21 @@ mod tests {
             shm_formats: vec!["ARGB8888".into()],
             max_texture_side: 8,
             max_target_side: 9,
-            upload_tiers: vec![Ability { name: "staging", missing: None }],
-            features: vec![Ability { name: "bindless", missing: Some("the feature X".into()) }],
+            upload_tiers: vec![Ability { name: "staging", missing: None, advice: None }],
+            features: vec![Ability::from(&Capability { name: "bindless", missing: Some("the feature X".into()) })],
         };
         let system = vec![Check::bad("seat", "none", "sit down")];
         let report = Report { version: "1", devices: vec![device], vulkan_missing: None, system };
         let mut text = Vec::new();
         print(&report, &mut text).unwrap();
         let text = String::from_utf8(text).unwrap();
-        for line in ["      ok  staging", "      --  bindless: lacks the feature X", "--  seat: none", "      sit down"]
-        {
+        for line in [
+            "      ok  staging",
+            "      --  bindless: lacks the feature X",
+            "          each texture has a descriptor set of its own; nothing need be done",
+            "--  seat: none",
+            "      sit down",
+        ] {
             assert!(text.lines().any(|l| l == line), "{line}\n{text}");
         }
     }

@@ -31,7 +31,7 @@ pub(crate) fn run(args: Run) -> anyhow::Result<ExitCode> {
     let started = app::clock::now();
     let signals = app::block_signals()?;
     let source = Source::find(args.config.as_deref(), |name| std::env::var_os(name));
-    let config = source.load(wayland::seat::is_key)?;
+    let config = source.load(&app::KEYS)?;
     let set_log_filter = start_log(&config.log.filter);
     let runtime_dir = runtime_dir()?;
     let limit = child::raise_descriptor_limit();

@@ -1,14 +1,16 @@
 //! `transom msg` and `transom screenshot`, answered.
 
 use std::collections::BTreeSet;
+use std::process::Command;
 
 use serde_json::Value;
 use transom::domain::geometry::{Point, Rect, Size};
 use transom::ports::renderer::Pixels;
 
-use super::support::compositor::{Compositor, Setup};
+use super::support::compositor::{Compositor, Setup, at_home};
 use super::support::guest::Guest;
 use super::support::picture::{points, read_png, rgb};
+use super::{directory, transom};
 
 const DESKTOP: [u8; 3] = [0x10, 0x20, 0x30];
 const WINDOW: [u8; 3] = [0xff, 0x80, 0x00];
@@ -133,4 +135,36 @@ fn screenshot_of_all_of_one_and_of_a_part_is_what_is_shown() {
     assert_eq!(read_png(&file).unwrap().bytes, picture.bytes, "the standard output gets the same");
     drop(guest);
     compositor.quit();
+}
+
+#[test]
+fn doctor_tells_what_there_is_and_what_to_do_about_the_rest() {
+    let home = directory();
+    let said = transom(&home, &["doctor"]).output().unwrap();
+    assert!(said.status.success() && said.stderr.is_empty(), "{}", String::from_utf8_lossy(&said.stderr));
+    let said = String::from_utf8(said.stdout).unwrap();
+    let said: Vec<_> = said.lines().collect();
+    for start in
+        ["    usable; textures to ", "    upload tiers, best first:", "      ok  staging", "    wl_shm formats: "]
+    {
+        assert!(said.iter().any(|line| line.starts_with(start)), "no '{start}': {said:#?}");
+    }
+    for check in ["configuration", "runtime directory", "udmabuf", "DRM nodes", "seat"] {
+        let at = said.iter().position(|line| line.get(4..).is_some_and(|line| line.starts_with(check)));
+        let at = at.unwrap_or_else(|| panic!("no {check}: {said:#?}"));
+        assert!(said[at].starts_with("ok  ") || said[at + 1].starts_with("      "), "{check} is bad without advice");
+    }
+    // Whatever is missing is followed by what it means.
+    for (at, _) in said.iter().enumerate().filter(|(_, line)| line.starts_with("      --  ")) {
+        assert!(said[at].contains(": lacks ") && said[at + 1].starts_with("          "), "{}", said[at]);
+    }
+    let json = transom(&home, &["doctor", "--json"]).output().unwrap().stdout;
+    let json: Value = serde_json::from_slice(&json).unwrap();
+    assert!(json["devices"][0]["shm_formats"].as_array().unwrap().contains(&"ARGB8888".into()), "{json}");
+
+    // Without any driver it still has something to say.
+    let mut bare = Command::new(env!("CARGO_BIN_EXE_transom"));
+    at_home(&mut bare, home.path()).arg("doctor").env("VK_DRIVER_FILES", "/nonexistent.json");
+    let said = bare.env("VK_ICD_FILENAMES", "/nonexistent.json").output().unwrap();
+    assert!(said.status.success() && String::from_utf8_lossy(&said.stdout).contains("no Vulkan"));
 }

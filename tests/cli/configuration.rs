@@ -11,11 +11,17 @@ use super::support::process::until;
 use super::{directory, refused, transom};
 
 /// Files with a mistake: what is reported of it, after the file's name.
-const BROKEN: [(&str, &str); 5] = [
+const BROKEN: [(&str, &str); 8] = [
     ("[desktop]\nbackground = \"red\"\n", ":2:14: field 'desktop.background': 'red' is not a colour"),
     ("\n[desktop]\ncolour = 1\n", ":3:1: field 'desktop': unknown field `colour`"),
     ("[bindings]\n\"Super+Retrun\" = \"quit\"\n", ":2:1: field 'bindings.Super+Retrun': there is no key 'Retrun'"),
     ("[bindings]\n\"Super+x\" = \"explode\"\n", ":2:13: field 'bindings.Super+x': no action 'explode'"),
+    ("[bindings]\n\"Super+\\u0000\" = \"quit\"\n", ":2:1: field 'bindings.Super+\\0': there is no key '\\0'"),
+    (
+        "[input.keyboard]\nlayout = \"klingon\"\n",
+        ":2:10: field 'input.keyboard.layout': there is no keymap with layout",
+    ),
+    ("[input.keyboard]\noptions = \"a\\u0000\"\n", ":2:11: field 'input.keyboard.options': there is no keymap with"),
     ("desktop = {\n", ":1:"),
 ];
 

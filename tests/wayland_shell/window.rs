@@ -421,6 +421,7 @@ fn workspace_shown_hides_the_others_windows_and_moves_the_keyboard() {
 #[test]
 fn window_sent_to_the_next_output_keeps_its_place_there_and_its_size() {
     let (mut host, mut client) = host();
+    let _seat = Seat::new(&client);
     let info = crate::support::client::info("TEST-2", Size::new(1000, 700));
     let state = &mut host.server.state;
     state.add_output(&info, Point::new(800, 0), Default::default(), Default::default());
@@ -434,6 +435,7 @@ fn window_sent_to_the_next_output_keeps_its_place_there_and_its_size() {
     host.act("output-next");
     client.roundtrip(&mut host);
     assert!(!window.told(&client).is(State::Activated), "nothing is on the output that has the focus");
+    assert!(client.take_input().contains(&Input::KeyLeave(window.surface.id())), "nobody has the keyboard");
     let second = Window::mapped(&mut host, &mut client, 200, 100);
     assert_eq!(host.last_window().output, "TEST-1");
     host.act("output-previous");

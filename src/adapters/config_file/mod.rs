@@ -1,8 +1,8 @@
 //! `compositor.toml` → [`domain::config`](crate::domain::config).
 //!
 //! [`Source::find`] looks for the file, [`Source::load`] reads it, [`parse`] lays its text over the defaults and says
-//! of a mistake where it is and in which field, [`check_keys`] likewise of a binding to a key that there is not;
-//! [`Watch`] tells when the file changed. Keeping the last good configuration is the caller's part: an error here changes
+//! of a mistake where it is and in which field, [`check`] likewise of keys and keymaps that there are not; [`Watch`]
+//! tells when the file changed. Keeping the last good configuration is the caller's part: an error here changes
 //! nothing. Next of the walk: `app::reload`.
 
 mod watch;
@@ -11,16 +11,26 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::{fmt, io};
 
+use toml::de::DeTable;
 pub use watch::Watch;
 
 use crate::domain::binding::Chord;
-use crate::domain::config::Config;
+use crate::domain::config::{Config, Keyboard};
 
 /// The documented default file, equal to `Config::default()`.
 pub const DEFAULT: &str = include_str!("../../../compositor.toml");
 
 /// Files larger than this are refused.
 const MAX_BYTES: u64 = 1 << 20;
+
+/// What keyboards can be, as whoever handles them knows it.
+#[derive(Clone, Copy, Debug)]
+pub struct Keys {
+    /// Whether there is a key of this name.
+    pub is_key: fn(&str) -> bool,
+    /// Whether there is such a keymap.
+    pub has_keymap: fn(&Keyboard) -> bool,
+}
 
 /// Where the configuration comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,11 +59,11 @@ impl Source {
         self.path.as_deref()
     }
 
-    /// Reads and checks the file; `is_key` knows the names of keys.
+    /// Reads and checks the file.
     ///
     /// # Errors
     /// [`LoadError`], for people: the file, the place in it, the field, what is wrong.
-    pub fn load(&self, is_key: impl Fn(&str) -> bool) -> Result<Config, LoadError> {
+    pub fn load(&self, keys: &Keys) -> Result<Config, LoadError> {
         let Some(path) = &self.path else { return Ok(Config::default()) };
         let read = |source| LoadError::Read { path: path.clone(), source };
         let meta = match std::fs::metadata(path) {
@@ -67,7 +77,7 @@ impl Source {
         }
         let text = std::fs::read_to_string(path).map_err(read)?;
         let config = parse(&text).map_err(|e| e.in_file(path))?;
-        check_keys(&text, is_key).map_err(|e| e.in_file(path))?;
+        check(&text, &config, keys).map_err(|e| e.in_file(path))?;
         Ok(config)
     }
 }
@@ -88,27 +98,53 @@ pub fn parse(text: &str) -> Result<Config, LoadError> {
     })
 }
 
-/// Looks at the keys that the file's text, which [`parse`] took, binds.
+/// Looks for the keys and the keymap that the file's text, which [`parse`] made `config` of, asks for.
 ///
 /// # Errors
-/// [`LoadError::Mistake`] without a path: the first of a name that `is_key` does not know.
-pub fn check_keys(text: &str, is_key: impl Fn(&str) -> bool) -> Result<(), LoadError> {
-    let table = toml::de::DeTable::parse(text).ok();
-    let bindings = table.as_ref().and_then(|table| table.get_ref().get("bindings")?.get_ref().as_table());
-    let mut written: Vec<_> = bindings.into_iter().flatten().map(|(chord, _)| chord).collect();
-    written.sort_by_key(|chord| chord.span().start);
-    for chord in written {
-        let Ok(Chord { key, .. }) = chord.get_ref().parse() else { continue };
-        if !is_key(&key) {
-            return Err(LoadError::Mistake {
-                path: PathBuf::new(),
-                at: Some(place(text, chord.span().start)),
-                field: Some(format!("bindings.{}", chord.get_ref())),
-                message: format!("there is no key '{key}'; write an XKB keysym name, such as Return or XF86AudioMute"),
-            });
+/// [`LoadError::Mistake`] without a path: the first that there is not.
+pub fn check(text: &str, config: &Config, keys: &Keys) -> Result<(), LoadError> {
+    let Ok(file) = DeTable::parse(text) else { return Ok(()) };
+    let mistake = |byte: usize, field: String, message: String| {
+        Err(LoadError::Mistake { path: PathBuf::new(), at: Some(place(text, byte)), field: Some(field), message })
+    };
+    let mut chords: Vec<_> = within(file.get_ref(), "bindings").into_iter().flatten().map(|(chord, _)| chord).collect();
+    chords.sort_by_key(|chord| chord.span().start);
+    for chord in chords {
+        let (start, chord) = (chord.span().start, chord.get_ref());
+        if let Ok(Chord { key, .. }) = chord.parse()
+            && !(keys.is_key)(&key)
+        {
+            let key = key.escape_debug();
+            let message = format!("there is no key '{key}'; write an XKB keysym name, such as Return or XF86AudioMute");
+            return mistake(start, format!("bindings.{}", chord.escape_debug()), message);
         }
     }
+    let keyboard = &config.input.keyboard;
+    let Keyboard { rules, model, layout, variant, options, .. } = keyboard;
+    let table = within(file.get_ref(), "input").and_then(|input| within(input, "keyboard"));
+    for (name, value) in
+        [("layout", layout), ("variant", variant), ("options", options), ("model", model), ("rules", rules)]
+    {
+        // The first one that is there; without any it is the system's own keymap, which is nobody's mistake.
+        let Some(written) = table.and_then(|table| table.get(name)).filter(|_| !value.is_empty()) else {
+            continue;
+        };
+        if (keys.has_keymap)(keyboard) {
+            break;
+        }
+        let message = format!(
+            "there is no keymap with layout '{}', variant '{}' and options '{}'; see xkeyboard-config(7)",
+            layout.escape_debug(),
+            variant.escape_debug(),
+            options.escape_debug()
+        );
+        return mistake(written.span().start, format!("input.keyboard.{name}"), message);
+    }
     Ok(())
+}
+
+fn within<'t, 'i>(table: &'t DeTable<'i>, key: &str) -> Option<&'t DeTable<'i>> {
+    table.get(key)?.get_ref().as_table()
 }
 
 /// Line and column of a byte, both counted from 1, the column in characters.
@@ -270,18 +306,32 @@ mod tests {
         }
     }
 
+    const ANY: Keys = Keys { is_key: |_| true, has_keymap: |_| true };
+
     #[test]
-    fn binding_to_a_key_that_there_is_not_is_reported_with_its_line_and_chord() {
-        let is_key = |name: &str| name != "Retrun";
-        let text = "desktop.background = \"#123456\"\n[bindings]\n\"Super+Return\" = \"quit\"\n  \"Super+Retrun\" = \"quit\"\n";
+    fn key_or_keymap_that_there_is_not_is_reported_with_line_column_and_field() {
+        let keys = Keys { is_key: |name| name != "Retrun", has_keymap: |keyboard| keyboard.layout != "xx" };
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("f.toml");
-        std::fs::write(&file, text).unwrap();
-        let error = Source::find(Some(&file), |_| None).load(is_key).unwrap_err().to_string();
-        let place = format!("{}:4:3: field 'bindings.Super+Retrun': there is no key 'Retrun'", file.display());
-        assert!(error.starts_with(&place), "{error}");
-        assert!(check_keys("bindings.\"Alt+Retrun\" = \"none\"", is_key).is_err(), "a dotted key");
-        assert!(check_keys(DEFAULT, is_key).is_ok() && check_keys("", is_key).is_ok());
+        for (text, place) in [
+            (
+                "[bindings]\n\"Super+Return\" = \"quit\"\n  \"Super+Retrun\" = \"quit\"\n",
+                ":3:3: field 'bindings.Super+Retrun': there is no key 'Retrun'",
+            ),
+            ("bindings.\"Alt+Retrun\" = \"none\"\n", ":1:10: field 'bindings.Alt+Retrun'"),
+            (
+                "[input.keyboard]\nlayout = \"xx\"\n",
+                ":2:10: field 'input.keyboard.layout': there is no keymap with layout 'xx'",
+            ),
+            ("[input.keyboard]\nlayout = \"us\"\n", ""),
+            (DEFAULT, ""),
+        ] {
+            std::fs::write(&file, text).unwrap();
+            let loaded = Source::find(Some(&file), |_| None).load(&keys);
+            let error = loaded.err().map_or_else(String::new, |error| error.to_string());
+            let expected = if place.is_empty() { String::new() } else { format!("{}{place}", file.display()) };
+            assert!(error.starts_with(&expected) && error.is_empty() == place.is_empty(), "{text}: {error}");
+        }
     }
 
     #[test]
@@ -304,18 +354,18 @@ mod tests {
     fn file_that_is_missing_is_an_error_only_where_it_was_asked_for() {
         let dir = tempfile::tempdir().unwrap();
         let missing = dir.path().join("none.toml");
-        assert!(Source::find(Some(&missing), |_| None).load(|_| true).is_err());
+        assert!(Source::find(Some(&missing), |_| None).load(&ANY).is_err());
         let home = dir.path().as_os_str().to_owned();
         let source = Source::find(None, |name| (name == "HOME").then(|| home.clone()));
-        assert_eq!(source.load(|_| true).unwrap(), Config::default());
+        assert_eq!(source.load(&ANY).unwrap(), Config::default());
     }
 
     #[test]
     fn file_that_is_a_directory_or_not_text_is_an_error() {
         let dir = tempfile::tempdir().unwrap();
-        assert!(Source::find(Some(dir.path()), |_| None).load(|_| true).is_err());
+        assert!(Source::find(Some(dir.path()), |_| None).load(&ANY).is_err());
         let binary = dir.path().join("binary");
         std::fs::write(&binary, [0xff, 0xfe]).unwrap();
-        assert!(Source::find(Some(&binary), |_| None).load(|_| true).is_err());
+        assert!(Source::find(Some(&binary), |_| None).load(&ANY).is_err());
     }
 }

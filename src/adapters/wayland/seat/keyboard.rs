@@ -95,7 +95,23 @@ pub fn is_key(name: &str) -> bool {
 }
 
 fn keysym(name: &str) -> xkb::Keysym {
+    // The library takes C strings, and panics on what is none.
+    let name = if name.contains('\0') { "" } else { name };
     xkb::keysym_from_name(name, xkb::KEYSYM_CASE_INSENSITIVE)
+}
+
+/// Whether XKB has such a keymap. Costs as much as using it.
+pub fn has_keymap(config: &Keyboard) -> bool {
+    let names = [&config.rules, &config.model, &config.layout, &config.variant];
+    if names.into_iter().chain([&config.options]).any(|name| name.contains('\0')) {
+        return false; // as above
+    }
+    let mut context = xkb::Context::new(xkb::CONTEXT_NO_FLAGS);
+    context.set_log_level(xkb::LogLevel::Critical); // who asks says it
+    let [rules, model, layout, variant] = names;
+    let options = (!config.options.is_empty()).then(|| config.options.clone());
+    let flags = xkb::KEYMAP_COMPILE_NO_FLAGS;
+    xkb::Keymap::new_from_names(&context, rules, model, layout, variant, options, flags).is_some()
 }
 
 fn compile(bindings: &Bindings) -> (Vec<Bound>, Vec<ConfigError>) {
@@ -131,7 +147,7 @@ impl State {
         let old = &self.seat.keys.config;
         let names = |c: &Keyboard| [&c.rules, &c.model, &c.layout, &c.variant, &c.options].map(String::clone);
         if names(old) != names(config) {
-            if keyboard.set_xkb_config(self, xkb_config(config)).is_err() {
+            if !has_keymap(config) || keyboard.set_xkb_config(self, xkb_config(config)).is_err() {
                 return Err(ConfigError::Keymap {
                     layout: config.layout.clone(),
                     variant: config.variant.clone(),

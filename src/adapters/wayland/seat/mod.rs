@@ -52,7 +52,7 @@ mod touch;
 mod virtual_keyboard;
 mod virtual_pointer;
 
-pub use keyboard::{ConfigError, is_key};
+pub use keyboard::{ConfigError, has_keymap, is_key};
 
 /// The seat's part of [`State`].
 #[derive(Debug)]
