@@ -1,16 +1,16 @@
 //! `transom doctor`: what this machine offers, and what to do about what it lacks. Changes nothing.
 
-use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
 
 use serde::Serialize;
-use transom::adapters::config_file::Source;
 use transom::adapters::vulkan::{self, Probe};
-use transom::app;
+use transom::domain::dmabuf::Pair;
 use transom::ports::renderer::Capability;
 
+use self::system::Check;
 use super::args::Doctor;
+
+mod system;
 
 /// Everything that is told.
 #[derive(Debug, Serialize)]
@@ -33,10 +33,39 @@ struct Device {
     /// What it lacks to be used at all; empty where it can be.
     lacks: Vec<String>,
     shm_formats: Vec<String>,
+    /// What clients' images may be; empty where none are taken, `features` says why.
+    dmabuf_formats: Vec<Format>,
     max_texture_side: u32,
     max_target_side: u32,
     upload_tiers: Vec<Ability>,
     features: Vec<Ability>,
+}
+
+/// A format that clients' images may have, with the modifiers that it is taken in.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+struct Format {
+    format: String,
+    modifiers: Vec<Modifier>,
+}
+
+/// A way that texels lie.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+struct Modifier {
+    /// As drm_fourcc.h has it; INVALID is none, whatever the drivers silently agree on.
+    modifier: String,
+    /// Planes of memory.
+    planes: u8,
+}
+
+/// By format, in order.
+fn formats(pairs: &[Pair]) -> Vec<Format> {
+    let mut pairs = pairs.to_vec();
+    pairs.sort();
+    let of = |pair: &Pair| Modifier { modifier: pair.modifier.to_string(), planes: pair.planes };
+    let groups = pairs.chunk_by(|a, b| a.format == b.format);
+    groups
+        .map(|group| Format { format: group[0].format.to_string(), modifiers: group.iter().map(of).collect() })
+        .collect()
 }
 
 /// Something that a device has or lacks.
@@ -72,26 +101,6 @@ fn advice(name: &str) -> Option<&'static str> {
     })
 }
 
-/// Something of the system.
-#[derive(Debug, Serialize)]
-struct Check {
-    name: &'static str,
-    good: bool,
-    found: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    advice: Option<String>,
-}
-
-impl Check {
-    fn good(name: &'static str, found: impl Into<String>) -> Self {
-        Self { name, good: true, found: found.into(), advice: None }
-    }
-
-    fn bad(name: &'static str, found: impl Into<String>, advice: impl Into<String>) -> Self {
-        Self { name, good: false, found: found.into(), advice: Some(advice.into()) }
-    }
-}
-
 pub(crate) fn doctor(args: Doctor, out: &mut dyn Write) -> anyhow::Result<()> {
     let report = examine();
     if args.json {
@@ -109,16 +118,7 @@ fn examine() -> Report {
         Ok(probes) => (probes.into_iter().map(device).collect(), None),
         Err(error) => (Vec::new(), Some(format!("{:#}", anyhow::Error::from(error)))),
     };
-    let var = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
-    let system = vec![
-        configuration(&Source::find(None, |name| std::env::var_os(name))),
-        runtime_dir(var("XDG_RUNTIME_DIR").map(PathBuf::from)),
-        host(var("WAYLAND_DISPLAY"), var("DISPLAY")),
-        udmabuf(Path::new("/dev/udmabuf"), Path::new("/sys/module/udmabuf/parameters")),
-        drm(Path::new("/dev/dri"), Path::new("/sys/class/drm")),
-        seat(Path::new("/run"), var("XDG_SEAT")),
-    ];
-    Report { version: env!("CARGO_PKG_VERSION"), devices, vulkan_missing, system }
+    Report { version: env!("CARGO_PKG_VERSION"), devices, vulkan_missing, system: system::examine() }
 }
 
 fn device(probe: Probe) -> Device {
@@ -126,6 +126,7 @@ fn device(probe: Probe) -> Device {
     Device {
         driver: can.device.clone(),
         shm_formats: can.shm_formats.iter().map(ToString::to_string).collect(),
+        dmabuf_formats: formats(&can.dmabuf_pairs),
         max_texture_side: can.max_texture_side,
         max_target_side: can.max_target_side,
         upload_tiers: can.upload_tiers.iter().map(Ability::from).collect(),
@@ -134,115 +135,6 @@ fn device(probe: Probe) -> Device {
         kind: probe.kind,
         uuid: probe.uuid,
         lacks: probe.lacks,
-    }
-}
-
-fn configuration(source: &Source) -> Check {
-    const NAME: &str = "configuration";
-    let path = source.path().filter(|path| path.exists());
-    match (source.load(&app::KEYS), path) {
-        (Err(error), _) => Check::bad(
-            NAME,
-            format!("{:#}", anyhow::Error::from(error)),
-            "`transom run` refuses to start with it; compositor.toml of the source tree documents every key",
-        ),
-        (Ok(_), Some(path)) => Check::good(NAME, path.display().to_string()),
-        (Ok(_), None) => Check::good(NAME, "the built-in one"),
-    }
-}
-
-fn runtime_dir(dir: Option<PathBuf>) -> Check {
-    const NAME: &str = "runtime directory";
-    match dir {
-        None => Check::bad(
-            NAME,
-            "XDG_RUNTIME_DIR is not set",
-            "log in through logind, or: export XDG_RUNTIME_DIR=$(mktemp -d)",
-        ),
-        Some(dir) if !dir.is_absolute() || !dir.is_dir() => Check::bad(
-            NAME,
-            format!("XDG_RUNTIME_DIR is {}, which is no absolute directory", dir.display()),
-            "make it, for yourself alone (mode 0700)",
-        ),
-        Some(dir) => Check::good(NAME, dir.display().to_string()),
-    }
-}
-
-fn host(wayland: Option<String>, x: Option<String>) -> Check {
-    const NAME: &str = "host desktop";
-    match (wayland, x) {
-        (Some(display), _) => Check::good(NAME, format!("Wayland, {display}")),
-        (None, Some(display)) => Check::good(NAME, format!("X11, {display}")),
-        (None, None) => Check::bad(NAME, "none", "for --backend nested start it inside a desktop; headless needs none"),
-    }
-}
-
-fn udmabuf(node: &Path, parameters: &Path) -> Check {
-    const NAME: &str = "udmabuf";
-    match OpenOptions::new().read(true).write(true).open(node) {
-        Ok(_) => {
-            let limit = |name: &str| {
-                let text = fs::read_to_string(parameters.join(name)).ok()?;
-                Some(format!(", {name} {}", text.trim()))
-            };
-            let limits = ["size_limit_mb", "list_limit"].map(|name| limit(name).unwrap_or_default()).concat();
-            Check::good(NAME, format!("{}{limits}", node.display()))
-        }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Check::bad(
-            NAME,
-            format!("{} is not there", node.display()),
-            "modprobe udmabuf, where the kernel has it; wl_shm content is copied without",
-        ),
-        Err(error) => Check::bad(
-            NAME,
-            format!("{}: {error}", node.display()),
-            "join the group that owns it (often kvm); wl_shm content is copied without",
-        ),
-    }
-}
-
-/// `classes` tells which kernel driver a node is of.
-fn drm(dir: &Path, classes: &Path) -> Check {
-    const NAME: &str = "DRM nodes";
-    let mut nodes: Vec<PathBuf> = fs::read_dir(dir)
-        .map(|entries| entries.filter_map(|entry| Some(entry.ok()?.path())).filter(|path| !path.is_dir()).collect())
-        .unwrap_or_default();
-    nodes.sort();
-    if nodes.is_empty() {
-        return Check::bad(NAME, "none", "a GPU's kernel driver makes them; software rendering needs none");
-    }
-    let closed = |node: &&PathBuf| OpenOptions::new().read(true).write(true).open(node).is_err();
-    let named = |node: &&PathBuf| {
-        let class = classes.join(node.file_name().unwrap_or_default()).join("device/driver");
-        let driver = fs::canonicalize(class).ok().and_then(|path| Some(path.file_name()?.display().to_string()));
-        driver.map_or_else(|| node.display().to_string(), |driver| format!("{} ({driver})", node.display()))
-    };
-    let names = |list: &[&PathBuf]| list.iter().map(named).collect::<Vec<_>>().join(", ");
-    let closed: Vec<_> = nodes.iter().filter(closed).collect();
-    let all = names(&nodes.iter().collect::<Vec<_>>());
-    if closed.is_empty() {
-        return Check::good(NAME, all);
-    }
-    Check::bad(
-        NAME,
-        format!("{all}; not open to you: {}", names(&closed)),
-        "join the groups video and render, or log in through logind, which gives them to the active session",
-    )
-}
-
-fn seat(run: &Path, seat: Option<String>) -> Check {
-    const NAME: &str = "seat";
-    let name = seat.unwrap_or_else(|| "seat0".to_owned());
-    if run.join("systemd/seats").join(&name).exists() {
-        Check::good(NAME, format!("{name}, through logind"))
-    } else if run.join("seatd.sock").exists() {
-        Check::good(NAME, format!("{name}, through seatd"))
-    } else {
-        Check::bad(
-            NAME,
-            "neither logind nor seatd",
-            "only a display of one's own needs a seat; nested and headless do not",
-        )
     }
 }
 
@@ -268,6 +160,7 @@ fn print(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         print_abilities("upload tiers, best first", &device.upload_tiers, out)?;
         print_abilities("features", &device.features, out)?;
         writeln!(out, "    wl_shm formats: {}", device.shm_formats.join(" "))?;
+        print_formats(&device.dmabuf_formats, out)?;
     }
     writeln!(out)?;
     for check in &report.system {
@@ -296,69 +189,58 @@ fn print_abilities(title: &str, list: &[Ability], out: &mut dyn Write) -> io::Re
     Ok(())
 }
 
+/// Formats that are taken in the same modifiers share a paragraph: most devices have a few such, and dozens of formats.
+fn print_formats(list: &[Format], out: &mut dyn Write) -> io::Result<()> {
+    if list.is_empty() {
+        return writeln!(out, "    dma-buf formats: none, see the features above");
+    }
+    writeln!(
+        out,
+        "    dma-buf formats, and the modifiers that they are taken in (with more planes than one: /planes):"
+    )?;
+    let mut told: Vec<&[Modifier]> = Vec::new();
+    for Format { modifiers, .. } in list {
+        if told.contains(&modifiers.as_slice()) {
+            continue;
+        }
+        told.push(modifiers);
+        let alike = list.iter().filter(|other| other.modifiers == *modifiers).map(|other| other.format.as_str());
+        writeln!(out, "      {}", alike.collect::<Vec<_>>().join(" "))?;
+        let modifier = |m: &Modifier| match m.planes {
+            0 | 1 => m.modifier.clone(),
+            planes => format!("{}/{planes}", m.modifier),
+        };
+        writeln!(out, "          {}", modifiers.iter().map(modifier).collect::<Vec<_>>().join(" "))?;
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
+    use transom::domain::dmabuf;
+    use transom::domain::format::{ARGB8888, Fourcc, XRGB8888};
+
     use super::*;
 
     #[test]
-    fn runtime_directory_that_is_missing_or_relative_is_bad_and_advised_on() {
-        assert!(runtime_dir(Some(std::env::temp_dir())).good);
-        for dir in [None, Some("tmp".into()), Some("/nonexistent".into())] {
-            let check = runtime_dir(dir);
-            assert!(!check.good && check.advice.is_some());
-        }
-    }
-
-    #[test]
-    fn udmabuf_is_told_with_its_limits() {
-        let dir = tempfile::tempdir().unwrap();
-        let node = dir.path().join("udmabuf");
-        assert!(udmabuf(&node, dir.path()).advice.unwrap().contains("modprobe"));
-        fs::write(&node, "").unwrap();
-        fs::write(dir.path().join("size_limit_mb"), "64\n").unwrap();
-        let check = udmabuf(&node, dir.path());
-        assert!(check.good && check.found.ends_with("udmabuf, size_limit_mb 64"), "{}", check.found);
-    }
-
-    #[test]
-    fn drm_nodes_are_told_with_their_drivers() {
-        let dir = tempfile::tempdir().unwrap();
-        let (nodes, classes) = (dir.path().join("dri"), dir.path().join("class"));
-        assert!(!drm(&nodes, &classes).good, "there are none");
-        fs::create_dir_all(nodes.join("by-path")).unwrap();
-        fs::create_dir_all(classes.join("card0/device")).unwrap();
-        fs::create_dir_all(dir.path().join("drivers/vkms")).unwrap();
-        std::os::unix::fs::symlink("../../../drivers/vkms", classes.join("card0/device/driver")).unwrap();
-        for name in ["card0", "renderD128"] {
-            fs::write(nodes.join(name), "").unwrap();
-        }
-        let check = drm(&nodes, &classes);
-        let expected = format!("{0}/card0 (vkms), {0}/renderD128", nodes.display());
-        assert_eq!((check.good, check.found), (true, expected));
-    }
-
-    #[test]
-    fn configuration_with_a_mistake_is_told_with_its_place() {
-        let dir = tempfile::tempdir().unwrap();
-        let file = dir.path().join("c.toml");
-        let source = Source::find(Some(&file), |_| None);
-        fs::write(&file, "log.filter = \"info\"\n").unwrap();
-        assert_eq!(configuration(&source).found, file.display().to_string());
-        fs::write(&file, "[bindings]\n\"Super+Retrun\" = \"quit\"\n").unwrap();
-        let check = configuration(&source);
-        assert!(!check.good && check.found.contains("c.toml:2:1: field 'bindings.Super+Retrun'"), "{}", check.found);
-        assert_eq!(configuration(&Source::find(None, |_| None)).found, "the built-in one");
-    }
-
-    #[test]
-    fn seat_is_found_through_logind_or_seatd() {
-        let dir = tempfile::tempdir().unwrap();
-        assert!(!seat(dir.path(), None).good);
-        fs::write(dir.path().join("seatd.sock"), "").unwrap();
-        assert_eq!(seat(dir.path(), None).found, "seat0, through seatd");
-        fs::create_dir_all(dir.path().join("systemd/seats")).unwrap();
-        fs::write(dir.path().join("systemd/seats/seat7"), "").unwrap();
-        assert_eq!(seat(dir.path(), Some("seat7".into())).found, "seat7, through logind");
+    fn formats_with_the_same_modifiers_are_told_together() {
+        let pair = |format, modifier, planes| Pair { format, modifier, planes };
+        let tiled = dmabuf::Modifier(0x0100_0000_0000_0002);
+        let pairs = [
+            pair(XRGB8888, tiled, 2),
+            pair(ARGB8888, dmabuf::Modifier::LINEAR, 1),
+            pair(XRGB8888, dmabuf::Modifier::LINEAR, 1),
+            pair(ARGB8888, tiled, 2),
+            pair(Fourcc::new(b"RG16"), dmabuf::Modifier::INVALID, 1),
+        ];
+        let list = formats(&pairs);
+        let names: Vec<_> = list.iter().map(|format| (format.format.as_str(), format.modifiers.len())).collect();
+        assert_eq!(names, [("ARGB8888", 2), ("XRGB8888", 2), ("RGB565", 1)], "in the order of their codes");
+        let mut text = Vec::new();
+        print_formats(&list, &mut text).unwrap();
+        let text = String::from_utf8(text).unwrap();
+        let lines: Vec<_> = text.lines().skip(1).map(str::trim).collect();
+        assert_eq!(lines, ["ARGB8888 XRGB8888", "LINEAR 0x0100000000000002/2", "RGB565", "INVALID"]);
     }
 
     #[test]
@@ -370,6 +252,7 @@ mod tests {
             driver: "Mesa".into(),
             lacks: Vec::new(),
             shm_formats: vec!["ARGB8888".into()],
+            dmabuf_formats: formats(&[]),
             max_texture_side: 8,
             max_target_side: 9,
             upload_tiers: vec![Ability { name: "staging", missing: None, advice: None }],

@@ -162,6 +162,18 @@ fn doctor_tells_what_there_is_and_what_to_do_about_the_rest() {
     let json: Value = serde_json::from_slice(&json).unwrap();
     assert!(json["devices"][0]["shm_formats"].as_array().unwrap().contains(&"ARGB8888".into()), "{json}");
 
+    // Where images are taken without a name for how they lie, they are taken so in the two formats that all have.
+    let takes = |format: &str| {
+        let list = json["devices"][0]["dmabuf_formats"].as_array().unwrap();
+        list.iter().any(|taken| taken["format"] == format && !taken["modifiers"].as_array().unwrap().is_empty())
+    };
+    let has_dmabuf = json["devices"][0]["features"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .any(|feature| feature["name"] == "dmabuf" && feature.get("missing").is_none());
+    assert_eq!((takes("ARGB8888"), takes("XRGB8888")), (has_dmabuf, has_dmabuf));
+
     // Without any driver it still has something to say.
     let mut bare = Command::new(env!("CARGO_BIN_EXE_transom"));
     at_home(&mut bare, home.path()).arg("doctor").env("VK_DRIVER_FILES", "/nonexistent.json");
