@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use transom::domain::action::FORMS;
 use transom::domain::mode::Mode;
 
 /// A Wayland compositor that renders with Vulkan, headless or in a window of another desktop.
@@ -103,6 +104,7 @@ pub(crate) enum Message {
     /// End the compositor
     Quit,
     /// Do what a key binding can, e.g. `action toggle-fullscreen 3`
+    #[command(after_help = actions())]
     Action {
         /// The action and its arguments, as in compositor.toml
         #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
@@ -115,6 +117,12 @@ pub(crate) struct Doctor {
     /// Print as JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// Every action, for the help and the man page.
+fn actions() -> String {
+    let listed = FORMS.iter().map(|form| format!("\n  {form}")).collect::<String>();
+    format!("Actions, a WINDOW being a number of `transom msg windows`, else the focused one:{listed}")
 }
 
 fn socket_name(text: &str) -> Result<String, String> {

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::process::Command;
 
 use serde_json::Value;
+use transom::domain::action::FORMS;
 use transom::domain::geometry::{Point, Rect, Size};
 use transom::ports::renderer::Pixels;
 
@@ -179,4 +180,11 @@ fn doctor_tells_what_there_is_and_what_to_do_about_the_rest() {
     at_home(&mut bare, home.path()).arg("doctor").env("VK_DRIVER_FILES", "/nonexistent.json");
     let said = bare.env("VK_ICD_FILENAMES", "/nonexistent.json").output().unwrap();
     assert!(said.status.success() && String::from_utf8_lossy(&said.stdout).contains("no Vulkan"));
+}
+
+#[test]
+fn help_of_actions_lists_every_one() {
+    let help = transom(&directory(), &["msg", "action", "--help"]).output().unwrap();
+    let help = String::from_utf8(help.stdout).unwrap();
+    assert!(FORMS.iter().all(|form| help.lines().any(|line| line.trim() == *form)), "{help}");
 }
