@@ -71,6 +71,8 @@ bitflags::bitflags! {
         const PICTURES = 1 << 8;
         /// Somebody asks us to end.
         const QUIT = 1 << 9;
+        /// A client's fence that something waits for.
+        const FENCES = 1 << 10;
     }
 }
 

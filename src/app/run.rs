@@ -104,6 +104,7 @@ impl Compositor {
         self.watch_pictures();
         let Some(watch) = &mut self.loop_watch else { return };
         watch.set(Ready::CLIENTS, [self.server.poll_fd()]);
+        watch.set(Ready::FENCES, self.server.state.core.fences.poll_fd());
         watch.set(Ready::INPUTS, self.inputs.iter().filter_map(|input| input.wake_fd()));
         watch.set(Ready::CONTROL, self.control.as_ref().map(|control| control.poll_fd()));
         watch.set(Ready::CONFIG, self.config_watch.as_ref().map(std::os::fd::AsFd::as_fd));

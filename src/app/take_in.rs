@@ -15,6 +15,9 @@ impl Compositor {
         }
         self.take_clients(now);
         self.import_dmabufs(now);
+        if self.ready.contains(Ready::FENCES) {
+            self.server.state.fences_signalled(now);
+        }
         if self.ready.contains(Ready::INPUTS) {
             let state = &mut self.server.state;
             for input in &mut self.inputs {

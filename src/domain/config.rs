@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::binding::{Bindings, Modifiers};
+use super::fence;
 use super::geometry::{Point, Scale, Size};
 use super::mode::Mode;
 use super::scene::Color;
@@ -92,6 +93,10 @@ pub struct Renderer {
     pub upload: Upload,
     /// Copies in the place of draws, where the picture is the same.
     pub transfers: Switch,
+    /// Whether a frame waits for clients' fences.
+    pub latch: fence::Policy,
+    /// Whether a frame leaves its fence in the dma-bufs that it reads.
+    pub read_fences: Switch,
     /// The Vulkan validation layer, with synchronisation validation; its messages go to the log.
     pub validation: bool,
 }
@@ -103,6 +108,8 @@ impl Default for Renderer {
             bindless: Switch::Auto,
             upload: Upload::Auto,
             transfers: Switch::Auto,
+            latch: fence::Policy::Auto,
+            read_fences: Switch::Auto,
             validation: false,
         }
     }

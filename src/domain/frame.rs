@@ -66,6 +66,8 @@ pub struct Counters {
     pub fences_imported: u64,
     /// Fences that frames carried.
     pub fences_exported: u64,
+    /// Fences of frames left in clients' dma-bufs.
+    pub fences_attached: u64,
     /// Semaphores made for fences.
     pub semaphores_created: u64,
     /// Of those, destroyed.
@@ -96,6 +98,7 @@ impl Counters {
             host_copy_cpu_bytes: self.host_copy_cpu_bytes + other.host_copy_cpu_bytes,
             fences_imported: self.fences_imported + other.fences_imported,
             fences_exported: self.fences_exported + other.fences_exported,
+            fences_attached: self.fences_attached + other.fences_attached,
             semaphores_created: self.semaphores_created + other.semaphores_created,
             semaphores_destroyed: self.semaphores_destroyed + other.semaphores_destroyed,
             semaphores_returned: self.semaphores_returned + other.semaphores_returned,
@@ -121,6 +124,7 @@ impl Counters {
             host_copy_cpu_bytes: self.host_copy_cpu_bytes - earlier.host_copy_cpu_bytes,
             fences_imported: self.fences_imported - earlier.fences_imported,
             fences_exported: self.fences_exported - earlier.fences_exported,
+            fences_attached: self.fences_attached - earlier.fences_attached,
             semaphores_created: self.semaphores_created - earlier.semaphores_created,
             semaphores_destroyed: self.semaphores_destroyed - earlier.semaphores_destroyed,
             semaphores_returned: self.semaphores_returned - earlier.semaphores_returned,

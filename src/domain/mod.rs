@@ -14,6 +14,7 @@ pub mod config;
 pub mod damage;
 pub mod desktop;
 pub mod dmabuf;
+pub mod fence;
 pub mod format;
 pub mod frame;
 pub mod geometry;

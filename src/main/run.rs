@@ -48,8 +48,11 @@ pub(crate) fn run(args: Run) -> anyhow::Result<ExitCode> {
     )?;
 
     let offers = renderer.capabilities();
-    let server_options =
-        wayland::state::Options { shm_formats: offers.shm_formats.clone(), dmabuf: dmabuf_options(offers) };
+    let server_options = wayland::state::Options {
+        shm_formats: offers.shm_formats.clone(),
+        dmabuf: dmabuf_options(offers),
+        fences: wayland::fence::Options { policy: config.renderer.latch, queue_waits: offers.can("sync-file-import") },
+    };
     let server = wayland::Server::listen(server_options, args.socket.as_deref()).with_context(|| {
         format!("clients cannot connect: is {} writable, and the socket's name free?", runtime_dir.display())
     })?;
@@ -207,6 +210,11 @@ fn vulkan_options(wanted: &config::Renderer, device: Option<&str>, backend: Back
             config::Switch::Auto => vulkan::Transfers::Auto,
             config::Switch::On => vulkan::Transfers::Always,
             config::Switch::Off => vulkan::Transfers::Never,
+        },
+        read_fences: match wanted.read_fences {
+            config::Switch::Auto => vulkan::ReadFences::Auto,
+            config::Switch::On => vulkan::ReadFences::On,
+            config::Switch::Off => vulkan::ReadFences::Off,
         },
         pipeline_cache: cache.map(|dir| dir.join("transom")),
     }

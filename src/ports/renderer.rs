@@ -69,6 +69,13 @@ pub struct Capabilities {
     pub features: Vec<Capability>,
 }
 
+impl Capabilities {
+    /// Whether a feature of this name is there.
+    pub fn can(&self, feature: &str) -> bool {
+        self.features.iter().any(|one| one.name == feature && one.missing.is_none())
+    }
+}
+
 /// A client's image in dma-bufs.
 #[derive(Clone, Debug)]
 pub struct Dmabuf {
@@ -76,6 +83,20 @@ pub struct Dmabuf {
     pub layout: dmabuf::Layout,
     /// The dma-buf of each plane; several planes may be in the same one, by the same or by another descriptor.
     pub fds: ArrayVec<Arc<OwnedFd>, { dmabuf::MAX_PLANES }>,
+    /// For each plane, whether its dma-buf is that of no plane before it.
+    pub distinct: ArrayVec<bool, { dmabuf::MAX_PLANES }>,
+}
+
+impl Dmabuf {
+    /// A descriptor of each different dma-buf.
+    pub fn distinct_fds(&self) -> impl Iterator<Item = &Arc<OwnedFd>> {
+        self.fds.iter().zip(&self.distinct).filter(|(_, distinct)| **distinct).map(|(fd, _)| fd)
+    }
+
+    /// Whether its planes are in different dma-bufs.
+    pub fn is_disjoint(&self) -> bool {
+        self.distinct_fds().count() > 1
+    }
 }
 
 /// What becomes of a client's buffer after [`Renderer::update_shm`].

@@ -91,7 +91,8 @@ fn dmabuf(format: Fourcc, modifier: Modifier, size: Size, place: Place, fd: Owne
     let planes = planes_of(format).expect("a format of the table").len() as u8;
     let offered = |format, modifier| Some(Pair { format, modifier, planes });
     let (layout, fds) = params.finish(size, format, offered, |_| bytes).expect("a layout inside its memory");
-    Dmabuf { layout, fds: fds.into_iter().map(Arc::new).collect() }
+    let distinct = (0..fds.len()).map(|plane| plane == 0).collect();
+    Dmabuf { layout, fds: fds.into_iter().map(Arc::new).collect(), distinct }
 }
 
 /// Lets `reader` see the bytes of a descriptor that can be mapped.

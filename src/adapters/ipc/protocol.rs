@@ -240,6 +240,8 @@ pub struct Cost {
     pub fences_imported: u64,
     /// Fences that frames carried.
     pub fences_exported: u64,
+    /// Fences of frames left in clients' dma-bufs.
+    pub fences_attached: u64,
     /// Semaphores made for fences.
     pub semaphores_created: u64,
     /// Of those, destroyed.
@@ -303,6 +305,7 @@ impl From<&Counters> for Cost {
             objects_destroyed: c.objects_destroyed,
             fences_imported: c.fences_imported,
             fences_exported: c.fences_exported,
+            fences_attached: c.fences_attached,
             semaphores_created: c.semaphores_created,
             semaphores_destroyed: c.semaphores_destroyed,
             semaphores_returned: c.semaphores_returned,

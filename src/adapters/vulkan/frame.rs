@@ -36,7 +36,7 @@ impl Vulkan {
         let recorded = self.record(canvas, commands).map_err(failed);
         self.gather_waits(scene);
         let submitted = recorded.and_then(|()| self.submit(id).map_err(failed));
-        let (serial, fence) = match submitted {
+        let (serial, mut fence) = match submitted {
             Ok(submitted) => submitted,
             Err(error) => {
                 self.costs = cost_so_far; // nothing of it happened
@@ -46,6 +46,8 @@ impl Vulkan {
         self.uploaded(serial);
         self.waited();
         self.costs.fences_exported += u64::from(fence.is_some());
+        self.attach(&fence);
+        fence = fence.filter(|_| self.wants_fences);
         for (texture, _) in self.plan.reads(scene) {
             if let Some(texture) = self.textures.get_mut(texture.0) {
                 texture.last_used = serial;
@@ -86,10 +88,12 @@ impl Vulkan {
     fn find_foreign(&mut self, scene: &Scene) {
         let coming = FrameSerial(self.submitter.submitted().0 + 1);
         self.foreign.clear();
+        self.foreign_textures.clear();
         for (id, _) in self.plan.reads(scene) {
             if let Some(texture) = self.textures.get_mut(id.0).filter(|t| t.foreign.is_some() && t.met != coming) {
                 texture.met = coming;
                 self.foreign.push(texture.image.raw());
+                self.foreign_textures.push(id);
             }
         }
     }
@@ -99,9 +103,9 @@ impl Vulkan {
         let serial = self.submitter.submitted();
         for element in scene.elements() {
             if let Paint::Texture { texture, .. } = element.paint
-                && let Some(buffer) = self.textures.get(texture.0).and_then(|texture| texture.foreign)
+                && let Some(buffer) = self.textures.get(texture.0).and_then(|texture| texture.foreign.as_ref())
             {
-                self.retired.retire(serial, DeferredFree::ClientBuffer(buffer));
+                self.retired.retire(serial, DeferredFree::ClientBuffer(buffer.buffer));
             }
         }
     }
@@ -135,8 +139,9 @@ impl Vulkan {
             Some(Target::Window(swapchain)) => swapchain.current(),
             _ => None,
         };
+        let fence = self.wants_fences || self.attaches && !self.foreign.is_empty();
         self.waits.extend(current.map(|current| (current.acquired, stages)));
-        self.submitter.submit_frame(self.waits.infos(), current.map(|current| current.rendered), self.wants_fences)
+        self.submitter.submit_frame(self.waits.infos(), current.map(|current| current.rendered), fence)
     }
 
     fn present(&mut self, id: TargetId, serial: FrameSerial) -> Result<(), RenderError> {

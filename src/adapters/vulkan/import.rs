@@ -18,7 +18,6 @@ use std::os::fd::{AsFd, AsRawFd, IntoRawFd, OwnedFd};
 
 use arrayvec::ArrayVec;
 use ash::vk;
-use nix::sys::stat::fstat;
 use nix::unistd::{Whence, lseek};
 
 use super::format::{self, Texel};
@@ -27,7 +26,7 @@ use super::image::{Image, create_view, extent};
 use super::instance::Instance;
 use super::memory::Imported;
 use super::owned::Owned;
-use super::texture::{Format, Texture};
+use super::texture::{Foreign, Format, Texture};
 use super::{CallError, Vulkan};
 use crate::domain::buffer::{BufferId, TextureId};
 use crate::domain::dmabuf::{Layout, MAX_PLANES, Modifier, Pair};
@@ -142,19 +141,6 @@ fn unsupported(reason: impl Into<String>) -> ImportError {
     ImportError::Unsupported { reason: reason.into() }
 }
 
-/// Whether a buffer's planes are in different dma-bufs. Two descriptors of one dma-buf have the same inode.
-fn is_disjoint(buffer: &Dmabuf) -> Result<bool, ImportError> {
-    let mut first = None;
-    for (plane, fd) in buffer.fds.iter().enumerate() {
-        let stat = fstat(fd.as_fd()).map_err(|error| unsupported(format!("plane {plane}: {error}")))?;
-        let object = (stat.st_dev, stat.st_ino);
-        if *first.get_or_insert(object) != object {
-            return Ok(true);
-        }
-    }
-    Ok(false)
-}
-
 impl Vulkan {
     pub(super) fn import_client_image(&mut self, buffer: &Dmabuf, id: BufferId) -> Result<TextureId, ImportError> {
         let layout = &buffer.layout;
@@ -178,7 +164,7 @@ impl Vulkan {
             host_writable: false,
             like_target: sampled.copied,
         };
-        let foreign = Some(id);
+        let foreign = Some(Foreign { buffer: id, fds: buffer.distinct_fds().cloned().collect() });
         let texture = Texture {
             image,
             slot,
@@ -196,7 +182,7 @@ impl Vulkan {
 
     fn import_image(&self, buffer: &Dmabuf, sampled: Sampled) -> Result<Image, ImportError> {
         const WHAT: &str = "memory for a client's image";
-        let disjoint = is_disjoint(buffer)?;
+        let disjoint = buffer.is_disjoint();
         if disjoint && !sampled.disjoint {
             return Err(unsupported("its planes are in several dma-bufs"));
         }

@@ -57,7 +57,7 @@ use ash::vk;
 pub use self::debug::Messages;
 pub use self::error::{CallError, NewError};
 pub use self::gpu::Probe;
-pub use self::options::{Bindless, Options, Transfers, Upload};
+pub use self::options::{Bindless, Options, ReadFences, Transfers, Upload};
 
 use self::retire::DeferredFree;
 use crate::domain::buffer::{BufferId, TextureId};
@@ -97,6 +97,9 @@ pub struct Vulkan {
     batch: barrier::Batch,
     scratch: shm::Scratch,
     foreign: Vec<vk::Image>,
+    foreign_textures: Vec<TextureId>,
+    /// Frames leave their fence in the dma-bufs that they read.
+    attaches: bool,
     // Numbers.
     costs: Counters,
     texture_bytes: u64,
@@ -155,6 +158,12 @@ impl Vulkan {
             batch: barrier::Batch::default(),
             scratch: shm::Scratch::new(),
             foreign: Vec::with_capacity(64),
+            foreign_textures: Vec::with_capacity(64),
+            attaches: match options.read_fences {
+                ReadFences::Auto => !capabilities.software,
+                ReadFences::On => true,
+                ReadFences::Off => false,
+            },
             costs: Counters::default(),
             texture_bytes: 0,
             retired_textures: 0,

@@ -38,6 +38,19 @@ pub enum Transfers {
     Never,
 }
 
+/// Whether a frame leaves its fence in the clients' dma-bufs that it reads, for who writes them next without waiting
+/// for wl_buffer.release. Without kernel fences it is not missed: the release comes when the frame is complete.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ReadFences {
+    /// Where frames have kernel fences: on devices that are no software.
+    #[default]
+    Auto,
+    /// Wherever frames can export a fence; a driver may wait for the frame there.
+    On,
+    /// Nowhere.
+    Off,
+}
+
 /// How to make a renderer.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
@@ -53,6 +66,8 @@ pub struct Options {
     pub upload: Upload,
     /// Whether copies may replace draws.
     pub transfers: Transfers,
+    /// Whether frames leave their fence in the dma-bufs that they read.
+    pub read_fences: ReadFences,
     /// Directory for compiled pipelines, one file a driver; `None` keeps none.
     pub pipeline_cache: Option<PathBuf>,
 }

@@ -22,6 +22,7 @@ use super::owned::Owned;
 use super::retire::DeferredFree;
 use super::semaphore;
 use super::submit::Wait;
+use crate::adapters::dmabuf::{self, Access};
 use crate::domain::buffer::TextureId;
 use crate::domain::scene::Scene;
 use crate::ports::renderer::{FenceError, RenderError};
@@ -139,6 +140,22 @@ impl Vulkan {
                 .infos
                 .push(vk::SemaphoreSubmitInfo::default().semaphore(acquire.semaphore.raw()).stage_mask(acquire.stages));
             acquire.stages = vk::PipelineStageFlags2::NONE; // a submission that fails waited for nothing
+        }
+    }
+
+    /// Leaves the fence of the frame submitted last in every client's dma-buf that it reads: whoever writes one next
+    /// waits for the frame, whether or not it waits for the buffer's release.
+    pub(super) fn attach(&mut self, fence: &Option<OwnedFd>) {
+        let Some(fence) = fence.as_ref().filter(|_| self.attaches) else { return };
+        for id in &self.foreign_textures {
+            let foreign = self.textures.get(id.0).and_then(|texture| texture.foreign.as_ref());
+            for fd in foreign.iter().flat_map(|foreign| &foreign.fds) {
+                match dmabuf::import_fence(fd, fence, Access::Read) {
+                    Ok(()) => self.costs.fences_attached += 1,
+                    // The release still comes when the frame is complete.
+                    Err(error) => tracing::debug!(%error, "a dma-buf takes no fence"),
+                }
+            }
         }
     }
 

@@ -1,5 +1,9 @@
 //! Textures: what a client's pixels become.
 
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+
+use arrayvec::ArrayVec;
 use ash::vk;
 
 use super::descriptor::Slot;
@@ -9,6 +13,7 @@ use super::image::Image;
 use super::instance::Instance;
 use super::sync::Acquire;
 use crate::domain::buffer::BufferId;
+use crate::domain::dmabuf::MAX_PLANES;
 use crate::domain::format::Fourcc;
 use crate::domain::frame::FrameSerial;
 use crate::domain::geometry::Size;
@@ -29,10 +34,18 @@ pub(super) struct Texture {
     pub(super) staged: u32,
     /// What the next frame that reads it waits for.
     pub(super) acquire: Option<Acquire>,
-    /// A client's own image, by its buffer: acquired and released by each frame.
-    pub(super) foreign: Option<BufferId>,
+    /// A client's own image: acquired and released by each frame.
+    pub(super) foreign: Option<Foreign>,
     /// The submission that acquires it, so that it does so once.
     pub(super) met: FrameSerial,
+}
+
+/// Whose image a texture is.
+pub(super) struct Foreign {
+    /// The client's buffer.
+    pub(super) buffer: BufferId,
+    /// Its dma-bufs, each once.
+    pub(super) fds: ArrayVec<Arc<OwnedFd>, MAX_PLANES>,
 }
 
 /// How the device handles a DRM format.

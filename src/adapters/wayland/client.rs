@@ -9,6 +9,7 @@ use smithay::reexports::wayland_server::protocol::__interfaces::WL_DISPLAY_INTER
 use smithay::reexports::wayland_server::{Client, DisplayHandle};
 use smithay::wayland::compositor::CompositorClientState;
 
+use super::fence::SharedRecord;
 use super::pool::PoolCount;
 
 /// A connection's own state, dropped with it.
@@ -18,6 +19,8 @@ pub struct ClientState {
     pub compositor: CompositorClientState,
     /// Its pools, wl_shm's.
     pub pools: Arc<PoolCount>,
+    /// How its fences did.
+    pub(super) fences: SharedRecord,
     live: Arc<AtomicU64>,
 }
 
@@ -25,7 +28,12 @@ impl ClientState {
     /// For a new connection, counted in `live` until it ends.
     pub(super) fn new(live: Arc<AtomicU64>) -> Self {
         live.fetch_add(1, Ordering::Relaxed);
-        Self { compositor: CompositorClientState::default(), pools: Arc::default(), live }
+        Self {
+            compositor: CompositorClientState::default(),
+            pools: Arc::default(),
+            fences: SharedRecord::default(),
+            live,
+        }
     }
 }
 

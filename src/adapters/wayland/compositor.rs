@@ -106,6 +106,7 @@ impl Dispatch<WlSurface, SurfaceUserData> for State {
                 if Committed::note(surface) > MAX_CACHED_COMMITS {
                     return refuse(client, display, "too many surface commits wait for the parent's");
                 }
+                state.look_at_fences(client, surface, display);
                 return state.commit_through(client, surface, data, display, init);
             }
             _ => {}

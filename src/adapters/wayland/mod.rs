@@ -14,6 +14,7 @@ pub mod client;
 mod commit;
 mod compositor;
 pub mod dmabuf;
+pub mod fence;
 pub mod image;
 pub mod latch;
 pub mod output;

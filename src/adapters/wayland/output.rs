@@ -68,6 +68,12 @@ impl Outputs {
         self.entries.iter_mut().find(|entry| entry.id == id)
     }
 
+    /// From frame to frame of the fastest.
+    pub(super) fn shortest_period_ns(&self) -> Option<u64> {
+        let rates = self.iter().filter_map(|entry| entry.output.current_mode()).map(|mode| mode.refresh);
+        rates.max().and_then(|mhz| u64::try_from(mhz).ok()).map(|mhz| 1_000_000_000_000 / mhz.max(1))
+    }
+
     /// The one with this name.
     pub fn by_name(&self, name: &str) -> Option<&Entry> {
         self.entries.iter().find(|entry| entry.name == name)

@@ -20,6 +20,7 @@ use smithay::wayland::viewporter::ViewporterState;
 use super::buffer::Buffers;
 use super::compositor::{Compositors, Regions};
 use super::dmabuf::{self, Dmabufs};
+use super::fence::{self, Fences};
 use super::image::Images;
 use super::latch::Item;
 use super::output::Outputs;
@@ -55,6 +56,8 @@ pub struct Options {
     pub shm_formats: Vec<Fourcc>,
     /// What clients may allocate by themselves.
     pub dmabuf: dmabuf::Options,
+    /// How their fences are waited for.
+    pub fences: fence::Options,
 }
 
 /// See the module's docs.
@@ -85,6 +88,8 @@ pub struct Core {
     pub shm: Shm,
     /// Client images in dma-bufs.
     pub dmabufs: Dmabufs,
+    /// Fences that are waited for.
+    pub fences: Fences,
     /// Who reads which buffer.
     pub buffers: Buffers,
     /// Pictures of our own.
@@ -121,6 +126,7 @@ impl Core {
             outputs: Outputs::new(display),
             shm: Shm::new(display, &options.shm_formats),
             dmabufs: Dmabufs::new(display, options.dmabuf),
+            fences: Fences::new(options.fences),
             buffers: Buffers::default(),
             images: Images::default(),
             compositors: Compositors::new(display),

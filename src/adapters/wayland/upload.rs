@@ -41,7 +41,7 @@ impl State {
             let texture = match source {
                 Source::Surface(key) => match surfaces.get_mut(key) {
                     Some(Surface { content: Some(Content::Dmabuf { id, .. }), .. }) => {
-                        dmabufs.images.texture(*id, renderer)?
+                        dmabufs.images.latch(*id, renderer)?
                     }
                     Some(surface) => upload_surface(surface, renderer, buffers, scratch)?,
                     None => None,

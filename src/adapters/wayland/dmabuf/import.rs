@@ -6,18 +6,21 @@
 //! killed, and the log has it once for each format and modifier.
 
 use std::collections::{HashMap, HashSet, VecDeque};
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
 
 use smithay::reexports::wayland_protocols::wp::linux_dmabuf::zv1::server::zwp_linux_buffer_params_v1::ZwpLinuxBufferParamsV1;
 use smithay::reexports::wayland_server::protocol::wl_buffer::WlBuffer;
 use smithay::reexports::wayland_server::{Client, DisplayHandle, Resource};
 
 use super::BufferData;
+use crate::adapters::dmabuf as kernel;
 use crate::adapters::wayland::state::State;
 use crate::adapters::wayland::upload::DeviceLost;
 use crate::domain::buffer::{BufferId, TextureId};
 use crate::domain::dmabuf::Modifier;
 use crate::domain::format::Fourcc;
-use crate::ports::renderer::{Dmabuf, ImportError, Renderer};
+use crate::ports::renderer::{Dmabuf, FenceError, ImportError, Renderer};
 
 /// Who waits for an image's import, oldest first.
 #[derive(Debug)]
@@ -39,6 +42,8 @@ struct Image {
     alive: bool,
     /// Surfaces whose content it is.
     shown: u32,
+    /// The next frame that shows it waits for this.
+    fence: Option<OwnedFd>,
 }
 
 /// See the module's docs.
@@ -112,6 +117,47 @@ impl Images {
         Ok(image.texture)
     }
 
+    /// The texture to show in the frame that is about to be rendered, which is told to wait for what the image still
+    /// waits for. `None` where there is none, or where it must not be shown yet.
+    ///
+    /// # Errors
+    /// [`DeviceLost`].
+    pub(in crate::adapters::wayland) fn latch(
+        &mut self,
+        id: BufferId,
+        renderer: &mut dyn Renderer,
+    ) -> Result<Option<TextureId>, DeviceLost> {
+        let Some(texture) = self.texture(id, renderer)? else { return Ok(None) };
+        let Some(image) = self.all.get_mut(&id) else { return Ok(None) };
+        let Some(fence) = image.fence.take() else { return Ok(Some(texture)) };
+        if kernel::is_signalled(fence.as_fd()) {
+            return Ok(Some(texture));
+        }
+        match renderer.wait_for(texture, fence) {
+            Ok(()) => Ok(Some(texture)),
+            Err(FenceError::NotTaken { fence, source }) => {
+                tracing::debug!(?source, "a frame cannot wait for a fence: the surface is left out of it");
+                image.fence = Some(fence);
+                Ok(None)
+            }
+            Err(FenceError::Unknown(_)) => Ok(None),
+            Err(FenceError::DeviceLost) => Err(DeviceLost),
+        }
+    }
+
+    /// The next frame that shows an image waits for `fence`.
+    pub(in crate::adapters::wayland) fn set_fence(&mut self, id: BufferId, fence: OwnedFd) {
+        if let Some(image) = self.all.get_mut(&id) {
+            image.fence = Some(fence);
+        }
+    }
+
+    /// A descriptor of each different dma-buf of an image.
+    pub(in crate::adapters::wayland) fn distinct_fds(&self, id: BufferId) -> impl Iterator<Item = &Arc<OwnedFd>> {
+        let image = self.all.get(&id);
+        image.into_iter().flat_map(|image| image.dmabuf.distinct_fds())
+    }
+
     /// Whether it has a texture.
     pub(in crate::adapters::wayland) fn is_imported(&self, id: BufferId) -> bool {
         self.all.get(&id).is_some_and(|image| image.texture.is_some())
@@ -130,7 +176,7 @@ impl Images {
         params: ZwpLinuxBufferParamsV1,
         client: Option<Client>,
     ) {
-        self.all.insert(id, Image { dmabuf, texture: None, failed: false, alive: true, shown: 0 });
+        self.all.insert(id, Image { dmabuf, texture: None, failed: false, alive: true, shown: 0, fence: None });
         self.waiting.push_back(Waiting { image: id, params, client });
     }
 }

@@ -3,25 +3,23 @@
 //! Descriptors that are no dma-bufs are refused here: a software driver takes anything that can be mapped, and a file
 //! that shrinks would then kill us. Next of the walk: [`super::import`].
 
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use nix::sys::statfs::{FsType, fstatfs};
-use nix::unistd::{Whence, lseek};
+use arrayvec::ArrayVec;
+use nix::sys::stat::fstat;
 use smithay::reexports::wayland_protocols::wp::linux_dmabuf::zv1::server::zwp_linux_buffer_params_v1::{
     self, Error, ZwpLinuxBufferParamsV1,
 };
 use smithay::reexports::wayland_server::{Client, DataInit, Dispatch, DisplayHandle, Resource};
 
 use super::BufferData;
+use crate::adapters::dmabuf;
 use crate::adapters::wayland::state::State;
-use crate::domain::dmabuf::{LayoutError, Modifier, Params, Plane};
+use crate::domain::dmabuf::{LayoutError, MAX_PLANES, Modifier, Params, Plane};
 use crate::domain::format::Fourcc;
 use crate::domain::geometry::Size;
 use crate::ports::renderer::Dmabuf;
-
-/// What fstatfs says of a dma-buf (include/uapi/linux/magic.h).
-const DMA_BUF_MAGIC: FsType = FsType(0x444d_4142);
 
 /// A plane's descriptor.
 #[derive(Debug)]
@@ -33,9 +31,7 @@ struct Memory {
 
 impl Memory {
     fn new(fd: OwnedFd) -> Self {
-        let is_dmabuf = fstatfs(&fd).is_ok_and(|stat| stat.filesystem_type() == DMA_BUF_MAGIC);
-        let bytes = is_dmabuf.then(|| lseek(fd.as_fd(), 0, Whence::SeekEnd).ok()).flatten();
-        Self { bytes: bytes.and_then(|bytes| u64::try_from(bytes).ok()), fd }
+        Self { bytes: dmabuf::size(&fd), fd }
     }
 }
 
@@ -95,8 +91,24 @@ impl State {
         if wanted.flags != 0 {
             return Err(Refusal::Cannot("y-inverted and interlaced images are not shown"));
         }
-        Ok(Dmabuf { layout, fds: memory.into_iter().map(|memory| Arc::new(memory.fd)).collect() })
+        let fds: ArrayVec<_, MAX_PLANES> = memory.into_iter().map(|memory| Arc::new(memory.fd)).collect();
+        let distinct =
+            distinct(&fds).map_err(|_| Refusal::Cannot("a plane's descriptor cannot be asked what it is"))?;
+        Ok(Dmabuf { layout, fds, distinct })
     }
+}
+
+/// For each descriptor, whether it is of another dma-buf than those before it: two of the same have the same inode.
+fn distinct(fds: &[Arc<OwnedFd>]) -> nix::Result<ArrayVec<bool, MAX_PLANES>> {
+    let mut seen = ArrayVec::<_, MAX_PLANES>::new();
+    let mut distinct = ArrayVec::new();
+    for fd in fds {
+        let stat = fstat(fd)?;
+        let object = (stat.st_dev, stat.st_ino);
+        distinct.push(!seen.contains(&object));
+        seen.push(object);
+    }
+    Ok(distinct)
 }
 
 impl Dispatch<ZwpLinuxBufferParamsV1, ParamsData> for State {
