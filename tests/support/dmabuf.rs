@@ -16,6 +16,7 @@ use transom::domain::format::Fourcc;
 use transom::domain::geometry::Size;
 use transom::ports::renderer::Dmabuf;
 
+use super::kernel;
 use super::texel::{Rgba, encode};
 
 /// What the memory is a multiple of.
@@ -56,9 +57,13 @@ impl ClientImage {
         color: impl Fn(i32, i32) -> Rgba,
     ) -> Self {
         let bytes = (u64::from(place.offset) + u64::from(place.stride) * size.h as u64).next_multiple_of(PAGE);
-        let file = File::from(memfd_create("client image", MFdFlags::MFD_CLOEXEC).expect("a memfd"));
+        let flags = MFdFlags::MFD_CLOEXEC | MFdFlags::MFD_ALLOW_SEALING;
+        let file = File::from(memfd_create("client image", flags).expect("a memfd"));
         file.write_all_at(&vec![0xff; bytes as usize], 0).expect("a memfd takes bytes");
-        let fd = file.as_fd().try_clone_to_owned().expect("a descriptor");
+        let fd = match kernel::udmabuf(&file, bytes) {
+            Some(fd) => fd,
+            None => file.as_fd().try_clone_to_owned().expect("a descriptor"),
+        };
         let image = Self { dmabuf: dmabuf(format, modifier, size, place, fd, bytes), file };
         image.paint(color);
         image
@@ -79,7 +84,7 @@ impl ClientImage {
 
     /// The same memory as another image, laid out as the caller says.
     pub(crate) fn again(&self, format: Fourcc, modifier: Modifier, size: Size, place: Place) -> Dmabuf {
-        let fd = self.file.as_fd().try_clone_to_owned().expect("a descriptor");
+        let fd = self.dmabuf.fds[0].try_clone().expect("a descriptor");
         dmabuf(format, modifier, size, place, fd, u64::MAX)
     }
 }

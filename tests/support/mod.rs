@@ -11,6 +11,7 @@ pub(crate) mod dmabuf;
 pub(crate) mod dmabuf_client;
 pub(crate) mod fence;
 pub(crate) mod guest;
+pub(crate) mod kernel;
 pub(crate) mod picture;
 pub(crate) mod pool;
 pub(crate) mod process;
