@@ -1,18 +1,20 @@
 //! Steady frames allocate nothing and make nothing: counted, not believed.
 //!
 //! A counting global allocator sees every Rust allocation of the thread that renders, the adapter counts the Vulkan
-//! objects it makes, and the validation layers watch. Each scene runs in every mode the device has. The driver's own
-//! host allocations are printed beside: they are C's, made through VkAllocationCallbacks.
+//! objects it makes, and the validation layers watch. Each scene runs in every mode the device has, here through the
+//! renderer's port, in [`desktop`] through the whole compositor with real clients. The driver's own host allocations are
+//! printed beside: they are C's, made through VkAllocationCallbacks.
 
+#[path = "allocations/desktop.rs"]
+mod desktop;
 mod support;
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
 use std::fs::File;
 use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 
+use support::allocation::{Counting, allocations};
 use support::fence::Gate;
 use support::stage::{color, element, scene, settle, shown};
 use transom::adapters::vulkan::{Bindless, NewError, Options, Transfers, Upload, Vulkan};
@@ -28,46 +30,14 @@ const OUTPUT: Size = Size::new(640, 480);
 const WARM_UP: u64 = 40;
 const FRAMES: u64 = 100;
 
-/// Counts what the thread that runs it allocates, while it is told to.
-struct Counting;
-
-thread_local! {
-    static COUNTED: Cell<Option<u64>> = const { Cell::new(None) };
-}
-
-fn count_one() {
-    // A thread that is ending has no count any more, and is not the one that renders.
-    let _ = COUNTED.try_with(|counted| counted.set(counted.get().map(|n| n + 1)));
-}
-
-// SAFETY: every call is passed on to the system's allocator unchanged; counting allocates nothing.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count_one();
-        // SAFETY: the caller's promise.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        count_one();
-        // SAFETY: the caller's promise.
-        unsafe { System.realloc(memory, layout, size) }
-    }
-
-    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promise.
-        unsafe { System.dealloc(memory, layout) }
-    }
-}
-
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
 /// What `f` returns, and how often it allocated on this thread.
 fn counting<T>(f: impl FnOnce() -> T) -> (T, u64) {
-    COUNTED.set(Some(0));
-    let result = f();
-    (result, COUNTED.replace(None).expect("set above"))
+    let mut result = None;
+    let count = allocations(|| result = Some(f()));
+    (result.expect("set above"), count)
 }
 
 /// Every mode that the device has, by name.

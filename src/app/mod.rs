@@ -204,13 +204,23 @@ impl Compositor {
 
     /// One turn of the loop, for what is in `ready` and what is due at `now`.
     pub fn turn(&mut self, ready: Ready, now: Time) {
+        self.attend(ready, now);
+        self.redraw(now);
+        self.conclude(now);
+    }
+
+    /// The first part of a turn: takes in what is ready, frees what is complete, tells clients what is on screen.
+    pub fn attend(&mut self, ready: Ready, now: Time) {
         self.ready |= ready;
         self.turned = now;
         self.take_in(now);
         self.retire(now);
         self.present(now);
         self.take_events();
-        self.redraw_queued(now);
+    }
+
+    /// The last part of a turn: what was lost is made anew, and clients are told all that there is to tell.
+    pub fn conclude(&mut self, now: Time) {
         self.recover(now);
         if let Err(error) = self.server.flush() {
             tracing::error!(%error, "clients cannot be told anything");

@@ -80,7 +80,7 @@ impl Compositor {
                 self.recovery.recovered = now;
                 self.watch_renderer();
                 self.screens.iter_mut().for_each(Screen::repaint);
-                self.redraw_queued(now);
+                self.redraw(now);
             }
             Err(error) => {
                 let tries = self.recovery.tries;

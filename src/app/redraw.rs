@@ -21,8 +21,9 @@ const RETRY_NS: u64 = 16_000_000;
 const MAX_RETRY_NS: u64 = 2_000_000_000;
 
 impl Compositor {
-    /// Redraws every output whose schedule says so.
-    pub(super) fn redraw_queued(&mut self, now: Time) {
+    /// The middle part of a turn: redraws every output whose schedule says so. Between [`Compositor::attend`] and
+    /// [`Compositor::conclude`]; frames of known content allocate nothing here.
+    pub fn redraw(&mut self, now: Time) {
         let Some(renderer) = &mut self.renderer else { return };
         let mut lost = false;
         for screen in self.screens.iter_mut().filter(|screen| screen.schedule.is_queued()) {

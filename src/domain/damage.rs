@@ -37,6 +37,9 @@ const PAST: usize = MAX_AGE as usize - 1;
 /// Rectangles of what is not hidden, past which opaque elements hide nothing.
 const MAX_OPEN: usize = 128;
 
+/// Rectangles that there is storage for from the start.
+const ROOM: usize = 2 * MAX_OPEN;
+
 /// Pieces of one rectangle that are not hidden, past which their hull counts.
 const MAX_PIECES: usize = 8;
 
@@ -50,7 +53,7 @@ enum Fate {
 }
 
 /// See the module's docs.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Tracker {
     /// What the screen shows; of no meaning unless `valid`.
     shown: Scene,
@@ -72,10 +75,31 @@ pub struct Tracker {
     kept: Vec<bool>,
 }
 
+impl Default for Tracker {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Tracker {
     /// Nothing is shown yet: the first frame is damaged whole.
     pub fn new() -> Self {
-        Self::default()
+        // Room for what regions come to before they are limited, so that none of the ring grows at some later frame.
+        let region = || Region::with_capacity(ROOM);
+        Self {
+            shown: Scene::new(),
+            places: Vec::new(),
+            valid: false,
+            fresh: region(),
+            carried: region(),
+            past: std::array::from_fn(|_| region()),
+            newest: 0,
+            frames: 0,
+            aged: region(),
+            open: region(),
+            fates: Vec::new(),
+            kept: Vec::new(),
+        }
     }
 
     /// Which content of the element the screen shows; `None` where it shows none of it.

@@ -70,6 +70,18 @@ impl Host {
     }
 }
 
+/// What a client talks to.
+pub(crate) trait Peer {
+    /// Lets it handle and send whatever there is.
+    fn dispatch(&mut self);
+}
+
+impl Peer for Host {
+    fn dispatch(&mut self) {
+        Host::dispatch(self);
+    }
+}
+
 /// What an output of `size` at 60 Hz says of itself.
 pub(crate) fn info(name: &str, size: Size) -> Info {
     Info {
@@ -123,7 +135,8 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    fn new(stream: UnixStream) -> Self {
+    /// At the other end of `stream`, nothing said yet.
+    pub(crate) fn new(stream: UnixStream) -> Self {
         let connection = Connection::from_socket(stream).expect("a connected socket");
         let queue = connection.new_event_queue();
         let handle = queue.handle();
@@ -139,7 +152,7 @@ impl Client {
 
     /// Sends what the client said, lets the server handle it, and reads all that came back: a later sending into a
     /// connection that the server ended would lose the error that says why.
-    pub(crate) fn exchange(&mut self, host: &mut Host) {
+    pub(crate) fn exchange(&mut self, host: &mut impl Peer) {
         let _ = self.connection.flush(); // a connection that is gone is seen when reading
         host.dispatch();
         while let Some(guard) = self.connection.prepare_read() {
@@ -153,7 +166,7 @@ impl Client {
     }
 
     /// Everything said so far is handled and everything that it caused has come back.
-    pub(crate) fn roundtrip(&mut self, host: &mut Host) {
+    pub(crate) fn roundtrip(&mut self, host: &mut impl Peer) {
         let tag = self.tag();
         let _callback = self.connection.display().sync(&self.handle, tag);
         for _ in 0..PATIENCE {

@@ -29,7 +29,7 @@ use wayland_protocols_misc::zwp_virtual_keyboard_v1::client::{
 use wayland_protocols_wlr::layer_shell::v1::client::{zwlr_layer_shell_v1, zwlr_layer_surface_v1};
 use wayland_protocols_wlr::virtual_pointer::v1::client::{zwlr_virtual_pointer_manager_v1, zwlr_virtual_pointer_v1};
 
-use super::client::{Client, Events, Host};
+use super::client::{Client, Events, Peer};
 
 /// Something that the seat told.
 #[derive(Clone, Debug, PartialEq)]
@@ -141,7 +141,7 @@ impl Window {
     }
 
     /// A window of this size on screen.
-    pub(crate) fn mapped(host: &mut Host, client: &mut Client, w: i32, h: i32) -> Self {
+    pub(crate) fn mapped(host: &mut impl Peer, client: &mut Client, w: i32, h: i32) -> Self {
         let window = Self::new(client);
         window.map(host, client, w, h);
         window.answer(host, client, w, h); // it has the focus now
@@ -149,14 +149,14 @@ impl Window {
     }
 
     /// From its initial surface commit to its first content.
-    pub(crate) fn map(&self, host: &mut Host, client: &mut Client, w: i32, h: i32) {
+    pub(crate) fn map(&self, host: &mut impl Peer, client: &mut Client, w: i32, h: i32) {
         self.surface.commit();
         client.roundtrip(host);
         self.answer(host, client, w, h);
     }
 
     /// Acknowledges the last configure, if it has not been, and shows content of this size.
-    pub(crate) fn answer(&self, host: &mut Host, client: &mut Client, w: i32, h: i32) {
+    pub(crate) fn answer(&self, host: &mut impl Peer, client: &mut Client, w: i32, h: i32) {
         client.roundtrip(host);
         if let Some(serial) = client.events.desk.serials.remove(&self.xdg.id()) {
             self.xdg.ack_configure(serial);
