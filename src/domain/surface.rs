@@ -118,6 +118,11 @@ impl View {
         self.content_to_buffer(self.crop)
     }
 
+    /// Whether a part of the buffer is not shown.
+    pub fn is_cropped(&self) -> bool {
+        self.source() != Rect::from_size(self.buffer).to_f64()
+    }
+
     /// A damaged rectangle of the surface in texels: rounded outwards, clipped to the buffer, `None` outside.
     pub fn damage_to_buffer(&self, surface: Rect) -> Option<Rect> {
         let surface = surface.intersection(Rect::from_size(self.size))?.to_f64();

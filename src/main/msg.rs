@@ -34,9 +34,26 @@ pub(crate) fn screenshot(args: Screenshot, out: &mut dyn Write) -> anyhow::Resul
         out.write_all(&png)?;
         return Ok(());
     }
-    let write = || -> io::Result<()> { File::create(&args.file)?.write_all(&png) };
-    write().with_context(|| format!("cannot write {}: is there such a directory?", args.file.display()))?;
+    write_whole(&args.file, &png)
+        .with_context(|| format!("cannot write {}: is there such a directory?", args.file.display()))?;
     if args.json { print_json(&reply, out) } else { Ok(()) }
+}
+
+/// Writes a file so that it is there whole or not at all: what was there before stays where the disk is full. What is no
+/// plain file (a pipe, /dev/stdout) is written as it is.
+fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    if path.exists() && !path.is_file() {
+        return File::create(path)?.write_all(bytes);
+    }
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(format!(".{}", std::process::id()));
+    let beside = Path::new(&beside);
+    let written =
+        File::create(beside).and_then(|mut file| file.write_all(bytes)).and_then(|()| std::fs::rename(beside, path));
+    if written.is_err() {
+        let _ = std::fs::remove_file(beside); // the first error counts
+    }
+    written
 }
 
 fn print_json(reply: &Reply, out: &mut dyn Write) -> anyhow::Result<()> {

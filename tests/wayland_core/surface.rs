@@ -9,7 +9,7 @@ use wayland_protocols::wp::fractional_scale::v1::client::wp_fractional_scale_man
 use wayland_protocols::wp::single_pixel_buffer::v1::client::wp_single_pixel_buffer_manager_v1 as single_pixel;
 use wayland_protocols::wp::viewporter::client::wp_viewporter::WpViewporter;
 
-use crate::support::client::Host;
+use crate::support::client::{Client, Host};
 use crate::support::recorder::Call;
 use crate::{BLUE, GREEN, RED, Stage, put};
 
@@ -79,13 +79,20 @@ fn buffer_that_is_turned_or_cropped_anew_is_read_whole_whatever_its_damage() {
         let whole = vec![Rect::new(0, 0, 64, 64)];
         assert_eq!(stage.renderer.calls.last(), Some(&Call::Update(stage.texture(), whole)));
     }
-    surface.attach(Some(&client.buffer(64, 64, BLUE)), 0, 0);
-    surface.damage(0, 0, 1, 1);
-    surface.commit();
-    client.roundtrip(&mut stage.host);
-    stage.frame();
-    let Some(Call::Update(_, damage)) = stage.renderer.calls.last() else { panic!("no update") };
-    assert_eq!(damage.iter().map(|rect| rect.w * rect.h).sum::<i32>(), 4, "one texel of the surface, {damage:?}");
+    let damaged_texels = |stage: &mut Stage, client: &mut Client, color| {
+        surface.attach(Some(&client.buffer(64, 64, color)), 0, 0);
+        surface.damage(0, 0, 1, 1);
+        surface.commit();
+        client.roundtrip(&mut stage.host);
+        stage.frame();
+        let Some(Call::Update(_, damage)) = stage.renderer.calls.last() else { panic!("no update") };
+        damage.iter().map(|rect| rect.w * rect.h).sum::<i32>()
+    };
+    // Cropped as before: what is outside of the crop may be shown next, and the damage does not tell of it.
+    assert_eq!(damaged_texels(&mut stage, &mut client, BLUE), 64 * 64);
+    viewport.set_source(-1.0, -1.0, -1.0, -1.0);
+    assert_eq!(damaged_texels(&mut stage, &mut client, RED), 64 * 64, "the crop changed");
+    assert_eq!(damaged_texels(&mut stage, &mut client, GREEN), 4, "one texel of the surface");
 }
 
 #[test]

@@ -262,7 +262,9 @@ impl Surface {
         // surface, every texel may differ though the damage is small.
         let same_view = before == Some(*view);
         let readable = !matches!(self.content, None | Some(Content::Shm { held: false, .. }));
-        if replaced && !same_view {
+        // And it tells nothing of the buffer's part outside of what is shown, which a later surface commit may show.
+        let of_surface = damage.iter().any(|damage| matches!(damage, Damage::Surface(_)));
+        if replaced && (!same_view || of_surface && view.is_cropped()) {
             return self.history.replace(serial);
         }
         // Damage without a buffer counts only while the buffer shown has not been given back.
