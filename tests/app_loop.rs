@@ -22,6 +22,7 @@ use transom::domain::geometry::{Rect, Size};
 use transom::domain::plane::Abilities;
 use transom::domain::region::Region;
 use transom::domain::scene::Scene;
+use transom::ports::input;
 use transom::ports::output::{self, Content, Info, Output};
 use transom::ports::pool::ShmBuffer;
 use transom::ports::renderer::{
@@ -36,6 +37,8 @@ const MS: u64 = 1_000_000;
 struct Faults {
     /// What the next renders answer, the first one first.
     renders: Vec<RenderError>,
+    /// How many imports find no room from now on.
+    imports: u32,
     /// How many renderers cannot be made.
     makes: u32,
     /// Renderers made, renders asked for.
@@ -53,6 +56,11 @@ impl Renderer for Faulty {
         self.inner.capabilities()
     }
     fn import_shm(&mut self, buffer: &ShmBuffer, id: BufferId) -> Result<(TextureId, BufferUse), ImportError> {
+        let mut faults = self.faults.borrow_mut();
+        if faults.imports > 0 {
+            faults.imports -= 1;
+            return Err(ImportError::Exhausted { what: "room", source: None });
+        }
         self.inner.import_shm(buffer, id)
     }
     fn update_shm(
@@ -278,6 +286,35 @@ fn frame_that_is_not_ready_is_tried_again_with_the_next_refresh() {
     rig.turn();
     rig.run_ms(50);
     assert_eq!(rig.presented(), 1);
+}
+
+#[test]
+fn output_that_is_not_ready_for_long_is_asked_less_often() {
+    let mut rig = Rig::new(vec![headless("A")]);
+    rig.faults.borrow_mut().renders = (0..60).map(|_| RenderError::NotReady).collect();
+    rig.turn();
+    let turns = rig.run_ms(10_000);
+    assert!((40..60).contains(&turns), "{turns} turns in ten seconds");
+    rig.run_ms(10_000);
+    assert_eq!(rig.presented(), 1);
+}
+
+#[test]
+fn upload_that_is_put_off_is_tried_again_without_being_asked_and_not_in_a_busy_loop() {
+    let mut rig = Rig::new(vec![headless("A")]);
+    rig.turn();
+    rig.run_ms(100);
+    assert_eq!((rig.rendered(), rig.compositor.wake_at()), (1, None));
+    rig.faults.borrow_mut().imports = 7;
+    // The pointer's picture has to be uploaded.
+    let event = input::Event::PointerPosition { output: "A".into(), x: 0.5, y: 0.5 };
+    rig.compositor.server.state.input(rig.now, event);
+    rig.turn();
+    let turns = rig.run_ms(10_000);
+    assert_eq!((rig.faults.borrow().imports, rig.compositor.stats(rig.now).holdings.live_imports), (0, 1));
+    assert_eq!(rig.rendered(), 1 + 8, "each time it was painted");
+    assert!(turns < 40, "{turns} turns");
+    assert_eq!(rig.compositor.wake_at(), None, "and then all is well");
 }
 
 #[test]

@@ -6,7 +6,7 @@
 use super::Compositor;
 use super::screen::Screen;
 use crate::adapters::wayland::State;
-use crate::adapters::wayland::upload::DeviceLost;
+use crate::adapters::wayland::upload::{DeviceLost, Uploaded};
 use crate::domain::buffer::BufferId;
 use crate::domain::frame::{Counters, Time};
 use crate::domain::plane::{self, Choice};
@@ -19,6 +19,10 @@ use crate::ports::renderer::{RenderError, Renderer};
 const RETRY_NS: u64 = 16_000_000;
 /// But no longer.
 const MAX_RETRY_NS: u64 = 2_000_000_000;
+/// Refreshes in a row that an output may be not ready for; then it is asked less and less often.
+const PROMPT_TRIES: u32 = 8;
+/// But so often: nothing need tell that a window is on screen again.
+const MAX_NOT_READY_NS: u64 = 250_000_000;
 
 impl Compositor {
     /// The middle part of a turn: redraws every output whose schedule says so. Between [`Compositor::attend`] and
@@ -26,12 +30,17 @@ impl Compositor {
     pub fn redraw(&mut self, now: Time) {
         let Some(renderer) = &mut self.renderer else { return };
         let mut lost = false;
+        for screen in &mut self.screens {
+            if screen.put_off.take_if(|due| *due <= now).is_some() {
+                screen.schedule.queue();
+            }
+        }
         for screen in self.screens.iter_mut().filter(|screen| screen.schedule.is_queued()) {
             let background = self.config.desktop.background;
             let result = frame(screen, &mut self.server.state, &mut **renderer, background, now);
             let how = match result {
                 Ok(how) => {
-                    screen.failures = 0;
+                    (screen.failures, screen.not_ready) = (0, 0);
                     how
                 }
                 Err(error) => {
@@ -53,17 +62,25 @@ impl Compositor {
 /// Puts a failure off: a frame's time for what passes by itself, ever longer for what does not.
 fn failed(screen: &mut Screen, error: &RenderError, now: Time) -> Redrawn {
     screen.tally.failed += 1;
-    let wait = RETRY_NS.saturating_mul(1 << screen.failures.min(16)).min(MAX_RETRY_NS);
     let name = &screen.output.info().name;
     if matches!(error, RenderError::NotReady) {
         tracing::debug!(name, "not ready: this frame is skipped");
-        return Redrawn::Failed(now.plus_ns(screen.output.info().mode.period_ns().min(RETRY_NS)));
+        let refresh = screen.output.info().mode.period_ns().min(RETRY_NS);
+        let wait = grown(refresh, screen.not_ready.saturating_sub(PROMPT_TRIES), MAX_NOT_READY_NS);
+        screen.not_ready += 1;
+        return Redrawn::Failed(now.plus_ns(wait));
     }
+    let wait = grown(RETRY_NS, screen.failures, MAX_RETRY_NS);
     if screen.failures == 0 {
         tracing::warn!(name, error = error as &dyn std::error::Error, "a frame failed and is tried again");
     }
     screen.failures += 1;
     Redrawn::Failed(now.plus_ns(wait))
+}
+
+/// `first_ns`, doubled `times` times, but at most `max_ns`.
+fn grown(first_ns: u64, times: u32, max_ns: u64) -> u64 {
+    first_ns.saturating_mul(1 << times.min(16)).min(max_ns)
 }
 
 fn frame(
@@ -119,7 +136,8 @@ fn composite(
         // The output changed since it told its mode; it will tell, and the scene will fit then.
         return Err(RenderError::NotReady);
     }
-    state.upload(screen.id, renderer, &mut screen.scene).map_err(|DeviceLost| RenderError::DeviceLost)?;
+    let uploaded = state.upload(screen.id, renderer, &mut screen.scene);
+    let uploaded = uploaded.map_err(|DeviceLost| RenderError::DeviceLost)?;
     let damage = screen.tracker.for_age(&screen.scene, acquired.age);
     state.hold_scene(screen.id);
     let ticket = renderer.render(target, &screen.scene, damage)?;
@@ -128,5 +146,11 @@ fn composite(
     screen.target_is_current = true;
     screen.tracker.rendered(&screen.scene);
     screen.output.present(Content::Composited(ticket.serial), now);
+    if uploaded == Uploaded::All {
+        (screen.put_off, screen.put_offs) = (None, 0);
+    } else {
+        screen.put_off = Some(now.plus_ns(grown(RETRY_NS, screen.put_offs, MAX_RETRY_NS)));
+        screen.put_offs += 1;
+    }
     Ok(())
 }

@@ -46,6 +46,12 @@ pub(super) struct Screen {
     pub(super) target_is_current: bool,
     /// Redraws that failed one after the other.
     pub(super) failures: u32,
+    /// Redraws one after the other that the output was not ready for.
+    pub(super) not_ready: u32,
+    /// When what could not be uploaded is tried again.
+    pub(super) put_off: Option<Time>,
+    /// Frames one after the other with something put off.
+    pub(super) put_offs: u32,
     pub(super) tally: Tally,
     pub(super) last_frame: Counters,
     /// The last frame handed to the renderer in force.
@@ -104,6 +110,9 @@ impl Compositor {
             scan_out: ScanOut::default(),
             target_is_current: false,
             failures: 0,
+            not_ready: 0,
+            put_off: None,
+            put_offs: 0,
             tally: Tally::default(),
             last_frame: Counters::default(),
             submitted: FrameSerial::default(),

@@ -176,6 +176,13 @@ impl Scene {
         }
     }
 
+    /// Says of the element at `index` that it shows other content than it was built for; for builders that upload last.
+    pub fn set_content(&mut self, index: usize, shown: ContentSerial) {
+        if let Some(element) = self.elements.get_mut(index) {
+            element.content = shown;
+        }
+    }
+
     /// Turns the list of the elements from `from` on around, for builders that meet the front first.
     pub fn reverse_from(&mut self, from: usize) {
         self.elements[from..].reverse();

@@ -5,7 +5,7 @@ use transom::adapters::wayland::buffer::Holder;
 use transom::adapters::wayland::image::ImageId;
 use transom::adapters::wayland::latch::Item;
 use transom::domain::damage::Tracker;
-use transom::domain::geometry::{RectF, Size};
+use transom::domain::geometry::{Rect, RectF, Size};
 use transom::domain::scene::{Color, ElementId, Paint, Role};
 use transom::ports::renderer::ImportError;
 use wayland_client::protocol::wl_shm;
@@ -141,11 +141,34 @@ fn upload_that_fails_keeps_the_old_content_and_is_tried_again() {
     stage.renderer.fail = Some(|| ImportError::Exhausted { what: "memory", source: None });
     put(&surface, &client.buffer(4, 4, GREEN));
     client.roundtrip(&mut stage.host);
-    stage.frame();
-    assert_eq!(stage.pixel(), RED);
+    for _ in 0..2 {
+        stage.frame();
+        assert_eq!(stage.pixel(), RED);
+        stage.latch();
+        assert_eq!(stage.damage(0), [Rect::new(0, 0, 4, 4)], "what is not shown yet is still to be painted");
+    }
     stage.renderer.fail = None;
     stage.frame();
     assert_eq!(stage.pixel(), GREEN);
+    stage.latch();
+    assert_eq!(stage.damage(0), []);
+}
+
+#[test]
+fn first_upload_that_fails_leaves_all_of_the_surface_to_be_painted() {
+    let (mut stage, mut client) = Stage::new();
+    let surface = client.surface();
+    put(&surface, &client.buffer(4, 4, RED));
+    client.roundtrip(&mut stage.host);
+    stage.show(&surface);
+    stage.renderer.fail = Some(|| ImportError::Exhausted { what: "memory", source: None });
+    stage.frame();
+    stage.renderer.fail = None;
+    stage.latch();
+    stage.tracker.compare(&stage.scene);
+    assert!(stage.tracker.is_damaged());
+    stage.frame();
+    assert_eq!(stage.pixel(), RED);
 }
 
 #[test]

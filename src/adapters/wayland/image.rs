@@ -41,6 +41,8 @@ pub(super) struct Image {
     pub(super) buffer: BufferId,
     pub(super) shm: ShmBuffer,
     pub(super) texture: Option<TextureId>,
+    /// An upload failed, and was warned of.
+    pub(super) upload_failed: bool,
 }
 
 /// All pictures.
@@ -67,7 +69,7 @@ impl Images {
         self.last_id += 1;
         let id = ImageId(self.last_id);
         let shm = ShmBuffer { pool: Arc::new(pool), layout };
-        self.list.push(Image { id, buffer, shm, texture: None });
+        self.list.push(Image { id, buffer, shm, texture: None, upload_failed: false });
         Ok(id)
     }
 

@@ -221,6 +221,8 @@ impl Pass<'_> {
             return;
         }
         let size = image.shm.layout.size();
+        // A picture never changes, so that this one comes to be seen is all the damage it can have.
+        let damage = self.scene.span(dst, image.texture.is_none().then_some(dst));
         let one_to_one = self.placement.transform.apply_size(size) == dst.size();
         self.latch.sources.push((self.scene.elements().len(), Source::Image(name)));
         self.push(Element {
@@ -236,7 +238,7 @@ impl Pass<'_> {
             dst,
             alpha: 1.0,
             opaque: Span::default(),
-            damage: Span::default(),
+            damage,
             buffer: None,
             buffer_size: Size::default(),
         });

@@ -2,7 +2,9 @@
 //!
 //! Called after the latch, once the frame is known to be composited. A buffer whose bytes were copied is released at
 //! once; one that the device still reads, once the renderer drained it. A failure costs its own surface its new
-//! content (or its client the connection, where the client lied), never the frame. Next of the walk: `ports::renderer`.
+//! content (or its client the connection, where the client lied), never the frame: the scene then says which content
+//! the surface still shows, so that its damage is not taken for painted, and the caller is told to come again. Next of
+//! the walk: `ports::renderer`.
 
 use smithay::reexports::wayland_server::Resource;
 use smithay::reexports::wayland_server::protocol::{wl_shm, wl_surface};
@@ -15,8 +17,28 @@ use super::surface::{Content, Surface, Texture};
 use crate::domain::buffer::{BufferId, TextureId};
 use crate::domain::geometry::{Rect, Size};
 use crate::domain::output::OutputId;
-use crate::domain::scene::Scene;
+use crate::domain::scene::{ContentSerial, Scene};
 use crate::ports::renderer::{BufferUse, ImportError, Renderer};
+
+/// Stands for content that was never shown: everything is newer.
+const NEVER: ContentSerial = ContentSerial(u64::MAX);
+
+/// How far an upload came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Uploaded {
+    /// The scene shows all that is newest.
+    All,
+    /// There was no room for some of it: that is to be tried again.
+    Part,
+}
+
+/// What of one element went up.
+enum Shown {
+    /// Its newest content, or what its client must do without.
+    Newest(Option<TextureId>),
+    /// This older content, for now.
+    Older(Option<Texture>),
+}
 
 /// The device is lost: nothing can be uploaded before there is another renderer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -24,7 +46,8 @@ use crate::ports::renderer::{BufferUse, ImportError, Renderer};
 pub struct DeviceLost;
 
 impl State {
-    /// Brings every texture of the scene latched last for `output` up to date and puts it into `scene`.
+    /// Brings every texture of the scene latched last for `output` up to date and puts it into `scene`; where that has
+    /// to wait, the content that the texture still has.
     ///
     /// # Errors
     /// [`DeviceLost`]; what was uploaded until then is of no use any more.
@@ -33,27 +56,36 @@ impl State {
         output: OutputId,
         renderer: &mut dyn Renderer,
         scene: &mut Scene,
-    ) -> Result<(), DeviceLost> {
+    ) -> Result<Uploaded, DeviceLost> {
         self.forget_garbage(renderer);
         let Core { outputs, surfaces, images, dmabufs, buffers, scratch, .. } = &mut self.core;
-        let Some(entry) = outputs.get(output) else { return Ok(()) };
+        let mut uploaded = Uploaded::All;
+        let Some(entry) = outputs.get(output) else { return Ok(uploaded) };
         for &(index, source) in &entry.latch.sources {
-            let texture = match source {
+            let shown = match source {
                 Source::Surface(key) => match surfaces.get_mut(key) {
                     Some(Surface { content: Some(Content::Dmabuf { id, .. }), .. }) => {
-                        dmabufs.images.latch(*id, renderer)?
+                        Shown::Newest(dmabufs.images.latch(*id, renderer)?)
                     }
                     Some(surface) => upload_surface(surface, renderer, buffers, scratch)?,
-                    None => None,
+                    None => Shown::Newest(None),
                 },
                 Source::Image(name) => match images.get_mut(name) {
                     Some(image) => upload_image(image, renderer)?,
-                    None => None,
+                    None => Shown::Newest(None),
                 },
+            };
+            let texture = match shown {
+                Shown::Newest(texture) => texture,
+                Shown::Older(texture) => {
+                    uploaded = Uploaded::Part;
+                    scene.set_content(index, texture.map_or(NEVER, |texture| texture.uploaded));
+                    texture.map(|texture| texture.id)
+                }
             };
             scene.set_texture(index, texture.unwrap_or(NO_TEXTURE));
         }
-        Ok(())
+        Ok(uploaded)
     }
 
     /// The scene latched last for `output` is about to be rendered: the renderer holds the dma-bufs in it until it gives
@@ -110,19 +142,19 @@ impl State {
     }
 }
 
-/// Brings one surface's texture up to date; `None` where it has none to show.
+/// Brings one surface's texture up to date.
 fn upload_surface(
     surface: &mut Surface,
     renderer: &mut dyn Renderer,
     buffers: &mut Buffers,
     scratch: &mut Vec<Rect>,
-) -> Result<Option<TextureId>, DeviceLost> {
+) -> Result<Shown, DeviceLost> {
     let newest = surface.history.newest();
     let old = surface.texture;
     if old.is_some_and(|texture| texture.uploaded == newest) {
-        return Ok(old.map(|texture| texture.id));
+        return Ok(Shown::Newest(old.map(|texture| texture.id)));
     }
-    let Some(Content::Shm { id, buffer, shm, held }) = &mut surface.content else { return Ok(None) };
+    let Some(Content::Shm { id, buffer, shm, held }) = &mut surface.content else { return Ok(Shown::Newest(None)) };
     scratch.clear();
     let changes = surface.history.since(old.map(|texture| texture.uploaded));
     scratch.extend(changes.rects(Rect::from_size(shm.layout.size())));
@@ -149,40 +181,42 @@ fn upload_surface(
             if std::mem::take(held) {
                 buffers.end(*id, Holder::Surface);
             }
-            Ok(Some(texture))
+            Ok(Shown::Newest(Some(texture)))
         }
         Err(ImportError::DeviceLost) => Err(DeviceLost),
         Err(ImportError::Pool(error)) => {
             // As libwayland does: the buffer is to blame.
             buffer.post_error(wl_shm::Error::InvalidFd, error.to_string());
-            Ok(surface.texture.map(|texture| texture.id))
+            Ok(Shown::Newest(surface.texture.map(|texture| texture.id)))
         }
         Err(ImportError::Unsupported { reason }) => {
             surface.wl.post_error(wl_surface::Error::InvalidSize, reason);
-            Ok(surface.texture.map(|texture| texture.id))
+            Ok(Shown::Newest(surface.texture.map(|texture| texture.id)))
         }
         Err(error) => {
             if !std::mem::replace(&mut surface.upload_failed, true) {
                 tracing::warn!(%error, surface = ?surface.wl.id(), "surface keeps its old content");
             }
-            Ok(surface.texture.map(|texture| texture.id))
+            Ok(Shown::Older(surface.texture))
         }
     }
 }
 
-fn upload_image(image: &mut Image, renderer: &mut dyn Renderer) -> Result<Option<TextureId>, DeviceLost> {
+fn upload_image(image: &mut Image, renderer: &mut dyn Renderer) -> Result<Shown, DeviceLost> {
     if image.texture.is_some() {
-        return Ok(image.texture);
+        return Ok(Shown::Newest(image.texture));
     }
     match renderer.import_shm(&image.shm, image.buffer) {
         Ok((texture, _)) => {
             image.texture = Some(texture);
-            Ok(image.texture)
+            Ok(Shown::Newest(image.texture))
         }
         Err(ImportError::DeviceLost) => Err(DeviceLost),
         Err(error) => {
-            tracing::warn!(%error, "a picture of our own is not shown");
-            Ok(None)
+            if !std::mem::replace(&mut image.upload_failed, true) {
+                tracing::warn!(%error, "a picture of our own is not shown yet");
+            }
+            Ok(Shown::Older(None))
         }
     }
 }
