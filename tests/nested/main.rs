@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod hands;
+mod hosts;
 mod spread;
 #[path = "../support/mod.rs"]
 mod support;
@@ -82,6 +83,11 @@ fn place(session: &Compositor) -> [i32; 4] {
 /// The only output's size, pixels.
 fn size(session: &Compositor) -> (i32, i32) {
     session.outputs().first().map(|output| (output.width, output.height)).unwrap()
+}
+
+/// Waits until the only output has this size.
+fn has_size(session: &Compositor, wanted: (i32, i32)) {
+    until(&format!("the size {wanted:?}"), || (size(session) == wanted).then_some(()));
 }
 
 /// A terminal in one plain colour, which writes the line typed into it to a file, and the file.
@@ -265,7 +271,7 @@ fn window_of_x_resized_hidden_and_closed_is_followed() {
 
     for (width, height) in [(640, 480), (901, 333), (320, 700)] {
         host.resize(window, width, height);
-        until("the new size", || (size(&session) == (width as i32, height as i32)).then_some(()));
+        has_size(&session, (width as i32, height as i32));
         until("a picture of that size", || {
             let inner = spread(&host.picture(), INNER)?;
             ((inner.w, inner.h) == (width as i32, height as i32)).then_some(())
@@ -274,7 +280,7 @@ fn window_of_x_resized_hidden_and_closed_is_followed() {
     for step in 0..60 {
         host.resize(window, 400 + step * 5, 300 + step * 3); // as by hand, faster than frames
     }
-    until("the last size", || (size(&session) == (695, 477)).then_some(()));
+    has_size(&session, (695, 477));
 
     host.unmap(window);
     until("the window gone", || spread(&host.picture(), INNER).is_none().then_some(()));
@@ -326,8 +332,7 @@ fn host_that_stops_sending_frames_blocks_nobody_and_is_caught_up_with() {
     }
     host.process.signal(Signal::SIGCONT);
     animated();
-    // A host that goes for good ends it; nothing is left to show anything on.
-    session.quit_by(|_| host.process.signal(Signal::SIGKILL));
+    session.quit();
 }
 
 #[test]

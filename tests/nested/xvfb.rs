@@ -28,7 +28,7 @@ pub(crate) struct Xvfb {
     connection: RustConnection,
     root: Window,
     /// After the connection: it is dropped first.
-    _process: Process,
+    pub(crate) process: Process,
 }
 
 impl Xvfb {
@@ -41,7 +41,7 @@ impl Xvfb {
         let display = format!(":{number}");
         let (connection, screen) = until("the X server", || RustConnection::connect(Some(&display)).ok());
         let root = connection.setup().roots[screen].root;
-        Self { display, connection, root, _process: process }
+        Self { display, connection, root, process }
     }
 
     /// What is on its screen.
@@ -83,6 +83,14 @@ impl Xvfb {
     pub(crate) fn focus_nothing(&self) {
         let request = self.connection.set_input_focus(InputFocus::NONE, x11rb::NONE, x11rb::CURRENT_TIME);
         request.unwrap().check().unwrap();
+    }
+
+    /// The one window that there is.
+    pub(crate) fn only_window(&self) -> Window {
+        until("the only window", || {
+            let tree = self.connection.query_tree(self.root).unwrap().reply().unwrap();
+            tree.children.into_iter().find(|child| self.is_mapped(*child))
+        })
     }
 
     /// Gives it another size.

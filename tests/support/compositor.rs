@@ -183,8 +183,8 @@ impl Compositor {
         self.quit_by(|compositor| drop(compositor.run(&["msg", "quit"])));
     }
 
-    /// As [`Compositor::quit`], where something else makes it end.
-    pub(crate) fn quit_by(mut self, end: impl FnOnce(&Self)) {
+    /// As [`Compositor::quit`], where something else makes it end; all that it said.
+    pub(crate) fn quit_by(mut self, end: impl FnOnce(&Self)) -> Vec<String> {
         let complaints = self.stats().total.validation_messages;
         end(&self);
         let status = self.process.end();
@@ -194,6 +194,7 @@ impl Compositor {
         let left: Vec<_> = sockets.iter().filter(|name| self.runtime.path().join(name).exists()).collect();
         assert!(left.is_empty(), "the compositor left {left:?}");
         assert!(complaints == 0 && faults.is_empty(), "{complaints} validation messages; {faults:#?}");
+        self.process.said().to_vec()
     }
 
     /// Bytes of memory that it has to itself and in use.

@@ -10,6 +10,7 @@ mod host;
 mod pacing;
 mod resize;
 mod surface;
+mod xlib;
 
 use std::fmt;
 use std::io;
@@ -203,7 +204,10 @@ impl Output for Nested {
         match &acquired {
             // A callback goes with the surface commit to come.
             Ok(_) => self.host.window().pre_present_notify(),
-            Err(RenderError::SurfaceLost) => self.closed = true,
+            Err(RenderError::SurfaceLost) => {
+                self.host.lose();
+                self.closed = true;
+            }
             Err(_) => {}
         }
         acquired

@@ -147,7 +147,12 @@ impl Vulkan {
     fn present(&mut self, id: TargetId, serial: FrameSerial) -> Result<(), RenderError> {
         match self.targets.get_mut(id.0) {
             Some(Target::Offscreen(target)) => target.rendered(serial),
-            Some(Target::Window(swapchain)) => swapchain.present()?,
+            Some(Target::Window(swapchain)) => {
+                swapchain.present()?;
+                if let Some(old) = swapchain.let_go() {
+                    self.retire_swapchain(old);
+                }
+            }
             None => {}
         }
         Ok(())

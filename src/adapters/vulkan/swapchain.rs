@@ -1,5 +1,6 @@
 //! A swapchain: the images of a window, whose turn it is, and how old each one's content is.
 //!
+//! A driver's word that a swapchain is suboptimal makes a new one only where the window has another size: see [`Fit`].
 //! Presenting never waits for the host: MAILBOX, else IMMEDIATE, and FIFO only where there is neither (pacing is the
 //! output's). Acquiring does not wait either. All semaphores are made with the swapchain and go round:
 //!
@@ -11,8 +12,8 @@
 //!
 //! An image comes back from acquiring only when its last presentation ended, and with it the submit that waited for its
 //! old `acquired` and signalled its `rendered`: both are free again. Owner: `target`. A swapchain that no longer fits is
-//! handed to its successor as `old` and retired behind a submission of the successor, which the queue executes after
-//! the old one's last presentation.
+//! handed to its successor as `old` and kept by it until its own first presentation: until then the window shows an image
+//! of the old one, which a Wayland host reads from memory that destroying would take away. Then it is retired.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -64,8 +65,20 @@ pub(super) struct Swapchain {
     spare: Owned<vk::Semaphore>,
     current: Option<usize>,
     presentations: u64,
-    /// The window changed: good for what is acquired, not for more.
-    stale: bool,
+    fit: Fit,
+    /// The one whose image the window shows, until this one presents.
+    predecessor: Option<Box<Self>>,
+}
+
+/// How the swapchain fits its window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fit {
+    /// As far as is known, well.
+    Good,
+    /// The driver says suboptimal though the size is right: another one would be no better.
+    Accepted,
+    /// Not: good for what is acquired, not for more.
+    Stale,
 }
 
 impl Swapchain {
@@ -115,7 +128,8 @@ impl Swapchain {
             spare,
             current: None,
             presentations: 0,
-            stale: false,
+            fit: Fit::Good,
+            predecessor: None,
         };
         this.fill().map_err(|e| e.into_render("swapchain images"))?;
         tracing::debug!(size = ?this.size, images = this.images.len(), mode = offer.mode.as_raw(), "swapchain made");
@@ -147,6 +161,27 @@ impl Swapchain {
         Ok(())
     }
 
+    /// Keeps the one that it was made from, or, where that one presented nothing and keeps what the window shows, keeps
+    /// this instead and gives `old` back.
+    pub(super) fn keep(&mut self, old: Self) -> Option<Self> {
+        let mut old = old;
+        match old.predecessor.take() {
+            Some(shown) => {
+                self.predecessor = Some(shown);
+                Some(old)
+            }
+            None => {
+                self.predecessor = Some(Box::new(old));
+                None
+            }
+        }
+    }
+
+    /// The one kept, where nothing of it is shown any more, or nothing of this one will be.
+    pub(super) fn let_go(&mut self) -> Option<Self> {
+        self.predecessor.take().map(|old| *old)
+    }
+
     /// Its size in pixels.
     pub(super) fn size(&self) -> Size {
         self.size
@@ -171,18 +206,34 @@ impl Swapchain {
     }
 
     fn acquire_next(&mut self) -> Result<usize, RenderError> {
-        if self.stale {
+        if self.fit == Fit::Stale {
             return Err(RenderError::OutOfDate);
         }
         // SAFETY: the spare semaphore is unsignalled and nothing waits for it (see the module's docs).
         let next = unsafe { self.functions.acquire_next_image(self.raw, 0, self.spare.raw(), vk::Fence::null()) };
         let (index, suboptimal) =
             self.device.check("vkAcquireNextImageKHR", next).map_err(|e| e.into_render("swapchain images"))?;
-        self.stale = suboptimal;
+        self.judge(suboptimal);
         let index = index as usize;
         let Some(image) = self.images.get_mut(index) else { return Err(RenderError::OutOfDate) };
         std::mem::swap(&mut image.acquired, &mut self.spare);
         Ok(index)
+    }
+
+    /// Takes in that the driver says suboptimal, or not.
+    fn judge(&mut self, suboptimal: bool) {
+        let fit = self.fit.judged(suboptimal, || {
+            // Where it cannot be asked, a new swapchain tells why.
+            Offer::ask(&self.device, &self.surface).and_then(|o| o.extent(self.size)).is_ok_and(|e| self.is_of(e))
+        });
+        if fit != self.fit {
+            tracing::debug!(?fit, "the swapchain is suboptimal");
+            self.fit = fit;
+        }
+    }
+
+    fn is_of(&self, extent: vk::Extent2D) -> bool {
+        self.size == Size::new(extent.width as i32, extent.height as i32)
     }
 
     /// The acquired image.
@@ -218,11 +269,23 @@ impl Swapchain {
         self.presentations += 1;
         image.presented = self.presentations;
         match self.device.check("vkQueuePresentKHR", presented).map_err(|e| e.into_render("presentation")) {
-            Ok(suboptimal) => self.stale |= suboptimal,
-            Err(RenderError::OutOfDate) => self.stale = true,
+            Ok(suboptimal) => self.judge(suboptimal),
+            Err(RenderError::OutOfDate) => self.fit = Fit::Stale,
             Err(error) => return Err(error),
         }
         Ok(())
+    }
+}
+
+impl Fit {
+    /// After a call said suboptimal, or not. Whether the window has the swapchain's size is asked once: a driver may say
+    /// suboptimal for as long as the window lives, and a window that changes later is told of by its events.
+    fn judged(self, suboptimal: bool, same_size: impl FnOnce() -> bool) -> Self {
+        match self {
+            Self::Good if suboptimal && same_size() => Self::Accepted,
+            Self::Good if suboptimal => Self::Stale,
+            same => same,
+        }
     }
 }
 
@@ -346,6 +409,26 @@ mod tests {
         assert!(best_mode(&[Mode::FIFO, Mode::IMMEDIATE, Mode::MAILBOX]) == Mode::MAILBOX);
         assert!(best_mode(&[Mode::FIFO, Mode::IMMEDIATE]) == Mode::IMMEDIATE);
         assert!(best_mode(&[Mode::FIFO]) == Mode::FIFO);
+    }
+
+    #[test]
+    fn suboptimal_at_the_same_size_is_accepted_once_and_for_all() {
+        let storm = (0..100).fold(Fit::Good, |fit, n| {
+            fit.judged(n % 3 != 2, || {
+                assert_eq!(n, 0, "asked once");
+                true
+            })
+        });
+        assert_eq!(storm, Fit::Accepted);
+        assert_eq!(Fit::Good.judged(false, || panic!("nothing to ask")), Fit::Good);
+    }
+
+    #[test]
+    fn suboptimal_at_another_size_is_stale_and_stays_so() {
+        let fit = Fit::Good.judged(true, || false);
+        assert_eq!(fit, Fit::Stale);
+        assert_eq!(fit.judged(false, || true), Fit::Stale);
+        assert_eq!(fit.judged(true, || true), Fit::Stale);
     }
 
     #[test]

@@ -127,7 +127,9 @@ impl Vulkan {
                 let fresh = Swapchain::new(&self.device, swapchain.surface(), size, Some(swapchain))?;
                 if let Some(Target::Window(swapchain)) = self.targets.get_mut(id.0) {
                     let old = std::mem::replace(swapchain, fresh);
-                    self.retire_swapchain(old);
+                    if let Some(unseen) = swapchain.keep(old) {
+                        self.retire_swapchain(unseen);
+                    }
                 }
             }
         }
@@ -137,7 +139,11 @@ impl Vulkan {
     pub(super) fn destroy(&mut self, id: TargetId) {
         match self.targets.remove(id.0) {
             Some(Target::Offscreen(offscreen)) => self.retire_offscreen(offscreen),
-            Some(Target::Window(swapchain)) => self.retire_swapchain(swapchain),
+            Some(Target::Window(mut swapchain)) => {
+                let shown = swapchain.let_go();
+                self.retire_swapchain(swapchain);
+                shown.into_iter().for_each(|shown| self.retire_swapchain(shown));
+            }
             None => {}
         }
     }
@@ -150,7 +156,7 @@ impl Vulkan {
 
     /// Retires a window's images after a submission that follows everything they are used for: the last present, and
     /// an acquire that no frame waited for.
-    fn retire_swapchain(&mut self, old: Swapchain) {
+    pub(super) fn retire_swapchain(&mut self, old: Swapchain) {
         let unwaited =
             old.current().map(|current| (current.acquired, vk::PipelineStageFlags2::COLOR_ATTACHMENT_OUTPUT));
         match self.submitter.submit_mark(unwaited) {

@@ -10,6 +10,7 @@
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 
+use raw_window_handle::{HasDisplayHandle, RawDisplayHandle};
 use winit::application::ApplicationHandler;
 use winit::dpi::{LogicalSize, PhysicalSize};
 use winit::error::OsError;
@@ -22,6 +23,7 @@ use winit::window::{Window, WindowId};
 
 use super::HostError;
 use super::resize::Shape;
+use super::xlib;
 use crate::adapters::input::nested::{HostKind, Inside, Translator};
 use crate::domain::frame::Time;
 use crate::domain::geometry::{Scale, Size};
@@ -46,6 +48,10 @@ pub(super) struct Host {
     state: State,
     events: EventLoop<()>,
     kind: HostKind,
+    /// For people.
+    name: String,
+    /// On X alone: winit does not say that the server is gone.
+    server: Option<xlib::Watch>,
     /// What the window said while it was opened.
     early: Vec<WindowEvent>,
     /// The connection broke: winit must not be asked again.
@@ -96,8 +102,13 @@ impl Host {
         let (now, said) = (Time::default(), Said::default());
         let size_px = pixels(window.inner_size());
         let translator = translator(kind)?;
+        let server = match kind {
+            HostKind::Wayland => None,
+            HostKind::X11 => watch(&window),
+        };
         let state = State { window: Arc::clone(&window), size_px, translator, now, heard: false, said };
-        Ok(Self { window, state, events, kind, early: opening.early, gone: false, more: true })
+        let name = name(kind, |variable| std::env::var(variable).ok());
+        Ok(Self { window, state, events, kind, name, server, early: opening.early, gone: false, more: true })
     }
 
     pub(super) fn kind(&self) -> HostKind {
@@ -115,6 +126,9 @@ impl Host {
 
     /// The rate of the monitor that shows the window, mHz, where the host tells.
     pub(super) fn refresh_mhz(&self) -> Option<u32> {
+        if self.gone {
+            return None;
+        }
         self.window.current_monitor()?.refresh_rate_millihertz()
     }
 
@@ -138,14 +152,24 @@ impl Host {
                 break;
             }
             self.state.heard = false;
-            if let PumpStatus::Exit(_) = self.events.pump_app_events(None, &mut self.state) {
-                self.gone = true;
+            let ended = matches!(self.events.pump_app_events(None, &mut self.state), PumpStatus::Exit(_));
+            if ended || self.server.as_ref().is_some_and(xlib::Watch::is_gone) {
+                self.lose();
                 self.state.said.close = true;
             }
             self.more = self.state.heard && !self.gone;
         }
         self.state.translator.finish(now);
         std::mem::take(&mut self.state.said)
+    }
+}
+
+impl Host {
+    /// The window is lost, whoever notices first: winit, or the driver over a connection of its own.
+    pub(super) fn lose(&mut self) {
+        if !std::mem::replace(&mut self.gone, true) {
+            tracing::warn!(host = self.name, "the host is gone, or took the window away");
+        }
     }
 }
 
@@ -162,6 +186,24 @@ impl ApplicationHandler for Opening {
         if !matches!(event, WindowEvent::Resized(_)) {
             self.early.push(event);
         }
+    }
+}
+
+fn watch(window: &Window) -> Option<xlib::Watch> {
+    let RawDisplayHandle::Xlib(handle) = window.display_handle().ok()?.as_raw() else { return None };
+    // SAFETY: the display is the window's, and so open.
+    unsafe { xlib::Watch::new(handle.display?.as_ptr()) }
+}
+
+/// The host by the variables that led to it.
+fn name(kind: HostKind, variable: impl Fn(&str) -> Option<String>) -> String {
+    let known = |name: &str| variable(name).filter(|value| !value.is_empty());
+    match kind {
+        HostKind::Wayland => match known("WAYLAND_SOCKET") {
+            Some(_) => "a Wayland compositor, by WAYLAND_SOCKET".to_owned(),
+            None => format!("the Wayland compositor at {}", known("WAYLAND_DISPLAY").unwrap_or_default()),
+        },
+        HostKind::X11 => format!("the X server at {}", known("DISPLAY").unwrap_or_default()),
     }
 }
 
