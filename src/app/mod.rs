@@ -222,7 +222,7 @@ impl Compositor {
     /// The last part of a turn: what was lost is made anew, and clients are told all that there is to tell.
     pub fn conclude(&mut self, now: Time) {
         self.recover(now);
-        if let Err(error) = self.server.flush() {
+        if let Err(error) = self.server.flush(now) {
             tracing::error!(%error, "clients cannot be told anything");
         }
         self.ready = Ready::empty();
@@ -242,6 +242,7 @@ impl Compositor {
         let others = [
             self.control.as_ref().and_then(ipc::server::Server::next_wake),
             self.server.state.next_tick(),
+            self.server.next_wake(),
             self.accept_rest,
             self.recovery.due(),
             self.poll_renderer_at(),

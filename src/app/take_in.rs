@@ -1,7 +1,7 @@
 //! Takes in what became ready: clients, input, the control socket, the configuration file, children.
 
 use super::child::exit_code;
-use super::{Compositor, Exit, Ready};
+use super::{Compositor, Exit, Ready, clock};
 use crate::adapters::{config_file, ipc, wayland};
 use crate::domain::frame::Time;
 
@@ -61,10 +61,11 @@ impl Compositor {
             self.accept_rest = Some(now.plus_ns(ACCEPT_REST_NS));
             self.watch_listener();
         }
-        if !self.ready.contains(Ready::CLIENTS) {
+        let due = self.server.next_wake().is_some_and(|at| at <= now);
+        if !due && !self.ready.contains(Ready::CLIENTS) {
             return;
         }
-        if let Err(error) = self.server.dispatch(now) {
+        if let Err(error) = self.server.dispatch(now, clock::now) {
             tracing::error!(%error, "clients cannot be served any more");
             self.end(Exit::NoClients);
         }

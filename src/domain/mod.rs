@@ -26,6 +26,7 @@ pub mod popup;
 pub mod region;
 pub mod scene;
 pub mod schedule;
+pub mod share;
 pub mod surface;
 pub mod transform;
 pub mod visibility;

@@ -3,11 +3,12 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use super::deaths::{drag, resize};
 use super::neighbour::{Neighbour, SIDE, TITLE};
 use super::support::compositor::{Compositor, Live, Setup};
 use super::support::guest::{Guest, Hand};
 use super::support::process::until;
-use super::support::protocol::wl_seat;
+use super::support::protocol::LEFT;
 
 /// The desktop, logical and physical pixels.
 pub(crate) const DESKTOP: (u32, u32) = (640, 480);
@@ -28,31 +29,40 @@ pub(crate) struct Arena {
 }
 
 impl Arena {
-    /// Starts the compositor and lets the neighbour in. Whatever is made with the first window of all (a keymap, the
-    /// cursor's picture) is there afterwards.
+    /// Starts the compositor and lets the neighbour in. Whatever is made once for all clients (a keymap, the pictures of
+    /// the cursor at rest, resizing and dragging) is there afterwards.
     pub(crate) fn open() -> Self {
         let mode = format!("{}x{}@60", DESKTOP.0, DESKTOP.1);
         let compositor = Compositor::start(&Setup { outputs: &[&mode], ..Setup::default() });
         let neighbour = Neighbour::new(&compositor.wayland());
         let id = compositor.until_window("the neighbour's window", |window| window.title == TITLE).id;
         compositor.action(&format!("move {} {} {id}", HOME.0, HOME.1));
-        let mut hand = Hand::new(&compositor.wayland(), DESKTOP);
-        hand.click(HOME.0 + SIDE / 2, HOME.1 + SIDE / 2);
-        let mut guest = Guest::connect(&compositor.wayland());
-        guest.make("wl_seat", wl_seat::GET_POINTER, "wl_pointer", &[]);
-        guest.window("polite", (32, 32), 0x0080_8080);
-        drop(guest);
-        until("the guest's end", || (compositor.live().clients() == 2).then_some(()));
-        neighbour.keeps_going(FRAMES, "nobody");
-        neighbour.rest();
-        compositor.screenshot();
-        let mut baseline = compositor.live();
+        let hand = Hand::new(&compositor.wayland(), DESKTOP);
+        let baseline = compositor.live();
+        let mut arena = Self { neighbour, compositor, hand, baseline };
+        for rehearse in [resize, drag] {
+            let mut guest = arena.guest();
+            rehearse(&mut arena, &mut guest);
+            arena.neighbour.keeps_going(FRAMES, "a cursor of its own kind");
+            drop(guest);
+            arena.hand.button(LEFT, false);
+            until("the guest's end", || (arena.compositor.live().clients() == 2).then_some(()));
+        }
+        arena.hand.click(HOME.0 + SIDE / 2, HOME.1 + SIDE / 2);
+        arena.settle();
+        arena
+    }
+
+    /// Takes what is alive now, with the neighbour alone and at rest, for what must be alive after each misdeed.
+    fn settle(&mut self) {
+        self.neighbour.keeps_going(FRAMES, "nobody");
+        self.neighbour.rest();
+        self.compositor.screenshot();
         until("rest", || {
-            let before = std::mem::replace(&mut baseline, compositor.live());
-            (before == baseline).then_some(())
+            let before = std::mem::replace(&mut self.baseline, self.compositor.live());
+            (before == self.baseline).then_some(())
         });
-        neighbour.resume();
-        Self { neighbour, compositor, hand, baseline }
+        self.neighbour.resume();
     }
 
     pub(crate) fn socket(&self) -> PathBuf {

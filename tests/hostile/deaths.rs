@@ -9,7 +9,7 @@ use super::support::wire::{DISPLAY, Id, Wire};
 /// Leads a client up to the point where it is killed.
 type Life = (&'static str, fn(&mut Arena, &mut Guest));
 
-const LIVES: [Life; 24] = [
+const LIVES: [Life; 25] = [
     ("with everything bound", |_, g| {
         VERSIONS.iter().for_each(|(interface, _)| {
             g.the(interface);
@@ -113,6 +113,9 @@ const LIVES: [Life; 24] = [
         g.wire.request(window.toplevel, xdg_toplevel::MOVE, &[U(seat), U(serial)]);
         g.roundtrip();
         arena.hand().point(200, 200);
+    }),
+    ("while its window is resized", |arena, g| {
+        resize(arena, g);
     }),
     ("while it drags", |arena, g| drag(arena, g)),
     ("with the selection", |arena, g| {
@@ -242,6 +245,16 @@ fn pressed(arena: &mut Arena, guest: &mut Guest) -> (Toplevel, u32) {
     (window, guest.seen.buttons[0])
 }
 
+/// Resizes a window by its lower right corner.
+pub(crate) fn resize(arena: &mut Arena, guest: &mut Guest) {
+    let (window, serial) = pressed(arena, guest);
+    let seat = guest.the("wl_seat");
+    guest.wire.request(window.toplevel, xdg_toplevel::RESIZE, &[U(seat), U(serial), U(10)]);
+    guest.roundtrip();
+    arena.hand().point(300, 300);
+    guest.roundtrip();
+}
+
 fn popup(guest: &mut Guest, parent: Toplevel, serial: u32) {
     let positioner = guest.make("xdg_wm_base", xdg_wm_base::CREATE_POSITIONER, "xdg_positioner", &[]);
     guest.wire.request(positioner, xdg_positioner::SET_SIZE, &[I(40), I(40)]);
@@ -270,7 +283,7 @@ fn data(guest: &mut Guest) -> (Id, Id) {
 }
 
 /// Drags with an icon, over the neighbour.
-fn drag(arena: &mut Arena, guest: &mut Guest) {
+pub(crate) fn drag(arena: &mut Arena, guest: &mut Guest) {
     let (window, serial) = pressed(arena, guest);
     let (source, device) = data(guest);
     guest.wire.request(source, wl_data_source::SET_ACTIONS, &[U(1)]);

@@ -4,6 +4,7 @@ use super::arena::Arena;
 use super::support::guest::Guest;
 use super::support::protocol::*;
 use super::support::wire::Arg::{I, U};
+use super::support::wire::Id;
 
 /// wl_display.error.no_memory.
 const NO_MEMORY: (&str, u32) = ("wl_display", 2);
@@ -81,6 +82,8 @@ fn two_million_damage_rectangles_in_one_surface_commit_are_one_frame() {
 
 /// Something said again and again, and the error that ends it: interface and code.
 type Bounded = (&'static str, (&'static str, u32), fn(&mut Guest));
+/// Something said again and again that no error needs to end.
+type Unbounded = (&'static str, fn(&mut Arena, &mut Guest));
 
 const BOUNDED: [Bounded; 5] = [
     ("frame callbacks in one surface commit", NO_MEMORY, |g| {
@@ -129,6 +132,94 @@ fn flood_with_a_bound_is_answered_with_an_error() {
         flood(&mut guest);
         let fault = guest.fault();
         assert_eq!((fault.interface, fault.code), (interface, code), "{what}: {fault:?}");
+        drop(guest);
+        arena.recovers_from(what);
+    }
+    arena.close();
+}
+
+/// A surface under the pointer, and what the pointer's requests need.
+fn pointed(arena: &mut Arena, guest: &mut Guest) -> (Id, Id, u32) {
+    let pointer = guest.make_of("wl_seat", wl_seat::GET_POINTER, "wl_pointer");
+    let window = guest.window("pointed", (64, 64), 0x0050_5050);
+    let [x, y, w, h] = arena.compositor.until_window("pointed", |window| window.title == "pointed").geometry;
+    arena.hand().point(x + w / 2, y + h / 2);
+    guest.until("the pointer", |seen| seen.pointed.is_some());
+    let (serial, surface) = guest.seen.pointed.expect("it is there");
+    assert_eq!(surface, window.surface);
+    (pointer, surface, serial)
+}
+
+#[test]
+fn floods_without_a_bound_of_their_own_slow_nobody_down() {
+    const MANY: i32 = 10_000;
+    let mut arena = Arena::open();
+    let floods: [Unbounded; 6] = [
+        ("cursor surfaces", |arena, g| {
+            let (pointer, _, serial) = pointed(arena, g);
+            for _ in 0..MANY {
+                let surface = g.surface();
+                g.wire.request(pointer, wl_pointer::SET_CURSOR, &[U(serial), U(surface), I(i32::MAX), I(i32::MIN)]);
+                g.commit(surface);
+            }
+        }),
+        ("pointers and keyboards", |arena, g| {
+            pointed(arena, g);
+            for _ in 0..MANY / 4 {
+                g.make_of("wl_seat", wl_seat::GET_POINTER, "wl_pointer");
+                g.make_of("wl_seat", wl_seat::GET_KEYBOARD, "wl_keyboard");
+            }
+        }),
+        ("constraints", |arena, g| {
+            let (pointer, _, _) = pointed(arena, g);
+            for _ in 0..MANY {
+                let surface = g.surface();
+                let args = [U(surface), U(pointer), U(0), U(2)];
+                g.make(
+                    "zwp_pointer_constraints_v1",
+                    zwp_pointer_constraints_v1::LOCK_POINTER,
+                    "zwp_locked_pointer_v1",
+                    &args,
+                );
+            }
+        }),
+        ("regions", |_, g| {
+            let window = g.window("regions", (8, 8), 0);
+            for n in 0..MANY {
+                let region = g.make("wl_compositor", wl_compositor::CREATE_REGION, "wl_region", &[]);
+                g.wire.request(region, wl_region::ADD, &[I(i32::MIN), I(i32::MIN), I(i32::MAX), I(i32::MAX)]);
+                g.wire.request(region, wl_region::SUBTRACT, &[I(n), I(n), I(i32::MAX), I(i32::MAX)]);
+                g.wire.request(region, wl_region::ADD, &[I(i32::MAX), I(i32::MAX), I(i32::MAX), I(i32::MAX)]);
+                g.wire.request(window.surface, wl_surface::SET_OPAQUE_REGION, &[U(region)]);
+                g.wire.request(window.surface, wl_surface::SET_INPUT_REGION, &[U(region)]);
+            }
+            g.show(window.surface);
+        }),
+        ("surface commits", |_, g| {
+            let window = g.window("commits", (8, 8), 0);
+            let buffers = [g.buffer((8, 8), 1), g.buffer((9, 9), 2)];
+            for n in 0..10 * MANY {
+                g.attach(window.surface, buffers[n as usize % 2]);
+                g.commit(window.surface);
+            }
+            g.show(window.surface);
+        }),
+        ("windows", |_, g| {
+            let buffer = g.buffer((8, 8), 0x0090_0090);
+            for _ in 0..500 {
+                let window = g.bare_toplevel("one of many");
+                g.commit(window.surface);
+                g.acknowledge(window.xdg_surface);
+                g.attach(window.surface, buffer);
+                g.commit(window.surface);
+            }
+        }),
+    ];
+    for (what, flood) in floods {
+        let mut guest = arena.guest();
+        flood(&mut arena, &mut guest);
+        guest.roundtrip();
+        arena.goes_on_beside(what);
         drop(guest);
         arena.recovers_from(what);
     }

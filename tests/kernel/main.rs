@@ -124,7 +124,7 @@ impl Stage {
         let ticket = self.renderer.render(self.target, &self.scene, damage).expect("a frame");
         self.tracker.rendered(&self.scene);
         state.frame_submitted(self.output);
-        self.host.server.flush().expect("the display can be written");
+        self.host.server.flush(self.host.now).expect("the display can be written");
         ticket.serial
     }
 
@@ -133,7 +133,7 @@ impl Stage {
         settle(&mut self.renderer);
         let state = &mut self.host.server.state;
         self.renderer.drain(&mut |buffer| state.renderer_released(buffer)).expect("a drain");
-        self.host.server.flush().expect("the display can be written");
+        self.host.server.flush(self.host.now).expect("the display can be written");
     }
 
     /// What the output shows once all frames are complete.

@@ -14,8 +14,8 @@ use transom::domain::geometry::{Point, Scale, Size};
 use transom::domain::output::OutputId;
 use transom::domain::transform::Transform;
 use transom::ports::output::{Info, Mode};
-use wayland_client::backend::ObjectId;
 use wayland_client::backend::protocol::ProtocolError;
+use wayland_client::backend::{ObjectId, WaylandError};
 use wayland_client::globals::GlobalListContents;
 use wayland_client::protocol::{
     wl_buffer, wl_callback, wl_compositor, wl_output, wl_region, wl_registry, wl_shm, wl_shm_pool, wl_subcompositor,
@@ -65,8 +65,8 @@ impl Host {
 
     /// Lets the server handle and send whatever there is.
     pub(crate) fn dispatch(&mut self) {
-        self.server.dispatch(self.now).expect("the display can be read");
-        self.server.flush().expect("the display can be written");
+        self.server.dispatch(self.now, || self.now).expect("the display can be read");
+        self.server.flush(self.now).expect("the display can be written");
     }
 }
 
@@ -188,6 +188,21 @@ impl Client {
             self.exchange(host);
             if let Some(error) = self.error() {
                 return (error.object_interface, error.code);
+            }
+        }
+        panic!("the server took it without an error");
+    }
+
+    /// As [`Client::expect_error`] for wl_display.no_memory, which libwayland tells as an error of the system's.
+    pub(crate) fn expect_no_memory(&mut self, host: &mut Host) {
+        let no_memory = |error: WaylandError| match error {
+            WaylandError::Protocol(error) => (error.object_interface.as_str(), error.code) == ("wl_display", 2),
+            WaylandError::Io(error) => error.raw_os_error() == Some(nix::libc::ENOMEM),
+        };
+        for _ in 0..PATIENCE {
+            self.exchange(host);
+            if let Some(error) = self.connection.backend().last_error() {
+                return assert!(no_memory(error), "another error ended the connection");
             }
         }
         panic!("the server took it without an error");

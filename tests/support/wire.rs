@@ -132,15 +132,27 @@ impl Wire {
         std::mem::take(&mut self.out)
     }
 
+    /// Whether something collected is not sent.
+    pub(crate) fn has_unsent(&self) -> bool {
+        !self.out.is_empty() && !self.closed
+    }
+
     /// Says a request that a descriptor travels with.
     pub(crate) fn request_with(&mut self, object: Id, opcode: u16, args: &[Arg<'_>], fd: BorrowedFd<'_>) {
         self.flush();
         encode(&mut self.out, object, opcode, args);
+        self.send_with(&[fd.as_raw_fd()]);
+    }
+
+    /// Sends what was collected, descriptors with its first byte.
+    ///
+    /// # Panics
+    /// After [`PATIENCE`].
+    pub(crate) fn send_with(&mut self, fds: &[RawFd]) {
         let end = Instant::now() + PATIENCE;
         while !self.closed {
             let sent = {
-                let fds = [fd.as_raw_fd()];
-                let rights = [ControlMessage::ScmRights(&fds)];
+                let rights = [ControlMessage::ScmRights(fds)];
                 let flags = MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_NOSIGNAL;
                 sendmsg::<()>(self.stream.as_raw_fd(), &[IoSlice::new(&self.out)], &rights, flags, None)
             };
@@ -150,7 +162,11 @@ impl Wire {
                     return;
                 }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => self.wait(end),
-                Err(_) => self.hang_up(),
+                Err(_) => {
+                    // The reason may still be there to be read.
+                    while self.receive() {}
+                    self.hang_up();
+                }
             }
         }
     }

@@ -9,6 +9,7 @@ mod steady;
 #[path = "../support/mod.rs"]
 mod support;
 mod surface;
+mod turns;
 
 use smithay::reexports::wayland_server;
 use support::client::{Client, Host};
@@ -74,7 +75,7 @@ impl Stage {
         self.tracker.compare(&self.scene);
         self.tracker.rendered(&self.scene);
         self.host.server.state.frame_submitted(self.output);
-        self.host.server.flush().expect("the display can be written");
+        self.host.server.flush(self.host.now).expect("the display can be written");
     }
 
     pub(crate) fn latch(&mut self) {

@@ -213,6 +213,22 @@ fn subsurface_made_desynchronised_shows_what_it_committed_before() {
 }
 
 #[test]
+fn surface_commits_without_end_that_wait_for_a_parent_are_an_error() {
+    let mut host = Host::new();
+    let mut client = host.connect();
+    let (parent, child) = (client.surface(), client.surface());
+    let subcompositor = client.bind::<wl_subcompositor::WlSubcompositor>();
+    subcompositor.get_subsurface(&child, &parent, &client.handle, ());
+    for i in 0..10_000 {
+        child.commit();
+        if i % 1000 == 0 {
+            client.exchange(&mut host);
+        }
+    }
+    client.expect_no_memory(&mut host);
+}
+
+#[test]
 fn subsurfaces_nested_too_deep_are_an_error_and_no_overflow() {
     let mut host = Host::new();
     let mut client = host.connect();

@@ -42,7 +42,7 @@ impl Host {
     pub(crate) fn input(&mut self, event: Event) {
         self.now = Time::from_ns(self.now.as_ns() + 1_000_000);
         self.server.state.input(self.now, event);
-        self.server.flush().unwrap();
+        self.server.flush(self.now).unwrap();
     }
 
     /// The pointer is at a logical point of the output.
@@ -71,7 +71,7 @@ impl Host {
 
     pub(crate) fn act(&mut self, action: &str) {
         self.server.state.act(&action.parse().unwrap()).unwrap();
-        self.server.flush().unwrap();
+        self.server.flush(self.now).unwrap();
     }
 
     /// The only window, or the one that was mapped last.

@@ -5,6 +5,8 @@
 //! harmless is dropped or merged, what is absurd is a protocol error. The applied state then goes to
 //! [`super::commit`]. Next: [`super::subsurface`], the same for wl_subcompositor.
 
+use std::sync::atomic::Ordering;
+
 use smithay::reexports::wayland_server::backend::ClientId;
 use smithay::reexports::wayland_server::protocol::wl_callback::WlCallback;
 use smithay::reexports::wayland_server::protocol::wl_compositor::{self, WlCompositor};
@@ -30,6 +32,8 @@ const MAX_DAMAGE: usize = 256;
 const MAX_CALLBACKS: usize = 4096;
 /// Parts of a region.
 const MAX_REGION: usize = 2048;
+/// Surfaces of one client. Each takes some kilobytes here and 12 bytes to ask for; no program in use has a tenth of it.
+const MAX_SURFACES: u64 = 1 << 15;
 /// Surface commits of a synchronised sub-surface that may wait for its parent's.
 const MAX_CACHED_COMMITS: u32 = 4096;
 
@@ -75,6 +79,10 @@ impl Dispatch<WlCompositor, ()> for State {
         display: &DisplayHandle,
         init: &mut DataInit<'_, Self>,
     ) {
+        let own = client.get_data::<ClientState>().map_or(0, |client| client.surfaces.load(Ordering::Relaxed));
+        if own >= MAX_SURFACES && matches!(request, wl_compositor::Request::CreateSurface { .. }) {
+            return refuse(&client.id(), display, "too many surfaces");
+        }
         // A new surface goes into the next share.
         state.core.compositors.current = (state.core.compositors.current + 1) % Compositors::SHARES;
         <CompositorState as Dispatch<_, _, Self>>::request(state, client, compositor, request, data, display, init);
@@ -100,11 +108,11 @@ impl Dispatch<WlSurface, SurfaceUserData> for State {
                 merge_damage(surface);
             }
             wl_surface::Request::Frame { .. } if pending_callbacks(surface) >= MAX_CALLBACKS => {
-                return refuse(client, display, "too many frame callbacks in one surface commit");
+                return refuse(&client.id(), display, "too many frame callbacks in one surface commit");
             }
             wl_surface::Request::Commit => {
                 if Committed::note(surface) > MAX_CACHED_COMMITS {
-                    return refuse(client, display, "too many surface commits wait for the parent's");
+                    return refuse(&client.id(), display, "too many surface commits wait for the parent's");
                 }
                 state.look_at_fences(client, surface, display);
                 return state.commit_through(client, surface, data, display, init);
@@ -164,7 +172,7 @@ impl Dispatch<WlRegion, RegionUserData> for State {
                 return;
             }
             if !state.core.regions.count(region, MAX_REGION) {
-                return refuse(client, display, "too many rectangles in a region");
+                return refuse(&client.id(), display, "too many rectangles in a region");
             }
         }
         <CompositorState as Dispatch<_, _, Self>>::request(state, client, region, request, data, display, init);
@@ -193,6 +201,11 @@ impl CompositorHandler for State {
             states.data_map.insert_if_missing_threadsafe(|| share);
         });
         self.core.prefer(surface);
+        if let Some(client) = surface.client()
+            && let Some(client) = client.get_data::<ClientState>()
+        {
+            client.surfaces.fetch_add(1, Ordering::Relaxed);
+        }
     }
 
     fn commit(&mut self, surface: &WlSurface) {
@@ -202,6 +215,12 @@ impl CompositorHandler for State {
 
     fn destroyed(&mut self, surface: &WlSurface) {
         self.surface_destroyed(surface);
+        // One that left with all its surfaces is not counted any more.
+        if let Some(client) = surface.client()
+            && let Some(client) = client.get_data::<ClientState>()
+        {
+            client.surfaces.fetch_sub(1, Ordering::Relaxed);
+        }
     }
 }
 

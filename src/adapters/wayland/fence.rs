@@ -160,7 +160,7 @@ impl State {
         };
         let mine = |watched: &&Watched| watched.barrier.is_some() && watched.client == client.id();
         if self.core.fences.watched.iter().flatten().filter(mine).count() >= MAX_WAITING_OF_ONE {
-            return refuse(client, display, "too many surface commits wait for their buffers");
+            return refuse(&client.id(), display, "too many surface commits wait for their buffers");
         }
         self.core.fences.counts.waited_outside += 1;
         for fd in held_back {
@@ -171,7 +171,7 @@ impl State {
                 Ok(()) => add_blocker(surface, barrier),
                 Err(error) => {
                     tracing::warn!(%error, "a fence cannot be waited for");
-                    return refuse(client, display, "no descriptors left to wait for a buffer");
+                    return refuse(&client.id(), display, "no descriptors left to wait for a buffer");
                 }
             }
         }

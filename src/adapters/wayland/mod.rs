@@ -1,6 +1,6 @@
 //! Wayland: what clients say and what they are told.
 //!
-//! [`server`] owns the display and its sockets; [`state`] is smithay's dispatch type, in three parts: [`state::Core`] for
+//! [`server`] owns the display and its sockets, and the [`turnstile`] between them; [`state`] is smithay's dispatch type, in three parts: [`state::Core`] for
 //! surfaces, buffers and outputs, [`shell`] for windows, [`seat`] for input. None knows the renderer or an output's
 //! backend: both are lent at latch. What the application must do about it comes out of [`state::Event`]s.
 //!
@@ -28,7 +28,9 @@ mod sigbus;
 pub mod state;
 mod subsurface;
 pub mod surface;
+mod turnstile;
 pub mod upload;
 
 pub use server::Server;
 pub use state::{Event, State};
+pub use turnstile::Traffic;

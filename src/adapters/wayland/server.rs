@@ -1,7 +1,8 @@
 //! The display: its listening socket, its connections, and the state they act on.
 //!
-//! Owned by the application, which calls [`Server::dispatch`] when [`Server::poll_fd`] is readable, [`Server::accept`]
-//! when [`Server::listen_fd`] is, and [`Server::flush`] before it sleeps.
+//! Owned by the application, which calls [`Server::dispatch`] when [`Server::poll_fd`] is readable or [`Server::next_wake`]
+//! has come, [`Server::accept`] when [`Server::listen_fd`] is readable, and [`Server::flush`] before it sleeps. Clients
+//! reach the display through a [`turnstile`](super::turnstile) alone.
 
 use std::ffi::OsStr;
 use std::io;
@@ -11,8 +12,9 @@ use std::sync::Arc;
 
 use smithay::reexports::wayland_server::{Client, Display, ListeningSocket};
 
-use super::client::ClientState;
+use super::client::{ClientState, Credentials};
 use super::state::State;
+use super::turnstile::{Traffic, Turnstile};
 use crate::domain::frame::Time;
 
 /// Socket names tried are `wayland-1` up to, not including, `wayland-64`; `wayland-0` is left to a host.
@@ -31,8 +33,8 @@ pub enum ServerError {
     /// No socket could be bound.
     #[error("cannot listen for Wayland clients")]
     Socket(#[from] smithay::reexports::wayland_server::BindError),
-    /// The display's descriptor could not be copied.
-    #[error("cannot watch the Wayland display")]
+    /// No epoll could be made.
+    #[error("cannot watch Wayland clients")]
     Io(#[from] io::Error),
 }
 
@@ -42,6 +44,7 @@ pub struct Server {
     /// Everything that requests act on.
     pub state: State,
     display: Display<State>,
+    turnstile: Turnstile,
     socket: Option<ListeningSocket>,
 }
 
@@ -62,12 +65,12 @@ impl Server {
     /// A display without a socket: clients come through [`Server::insert_client`].
     ///
     /// # Errors
-    /// [`ServerError::Display`].
+    /// [`ServerError::Display`], [`ServerError::Io`].
     pub fn unconnected(options: super::state::Options) -> Result<Self, ServerError> {
         let display = Display::new()?;
         display.handle().set_default_max_buffer_size(MAX_UNREAD_BYTES);
         let state = State::new(&display.handle(), options);
-        Ok(Self { state, display, socket: None })
+        Ok(Self { state, display, turnstile: Turnstile::new()?, socket: None })
     }
 
     /// The value for `WAYLAND_DISPLAY`, where it listens.
@@ -82,7 +85,20 @@ impl Server {
 
     /// Readable when a client said something.
     pub fn poll_fd(&self) -> BorrowedFd<'_> {
-        self.display.as_fd()
+        self.turnstile.poll_fd()
+    }
+
+    /// When to dispatch though no client says anything: some wait for their next turn.
+    pub fn next_wake(&self) -> Option<Time> {
+        if self.state.core.clients.has_departed() {
+            return Some(Time::default());
+        }
+        self.turnstile.next_wake()
+    }
+
+    /// What passed between clients and the display.
+    pub fn traffic(&self) -> Traffic {
+        self.turnstile.counts()
     }
 
     /// Takes in every client that waits.
@@ -99,28 +115,43 @@ impl Server {
     /// Takes in one client by its connected socket.
     ///
     /// # Errors
-    /// From making the socket non-blocking.
+    /// Out of descriptors or of memory for them.
     pub fn insert_client(&mut self, stream: UnixStream) -> io::Result<Client> {
-        let data = Arc::new(ClientState::new(self.state.core.live_clients()));
-        self.display.handle().insert_client(stream, data)
+        let data = Arc::new(ClientState::new(self.state.core.clients.clone(), Credentials::of(&stream)));
+        let (inside, display_side) = UnixStream::pair()?;
+        let client = self.display.handle().insert_client(display_side, data.clone())?;
+        let inserted = self.turnstile.insert(client.id(), data, stream, inside);
+        if inserted.is_err() {
+            // The display finds its side hung up.
+            self.turnstile.look_after(client.id());
+        }
+        inserted.map(|()| client)
     }
 
-    /// Handles what clients said until now, then the events in `state.events` are the application's to drain.
+    /// Handles what clients said until now, as far as time allows ([`Server::next_wake`] tells whether there is more);
+    /// then the events in `state.events` are the application's to drain. `clock` measures what clients cost; it need not
+    /// be the clock that `now` is of.
     ///
     /// # Errors
-    /// From reading the display's epoll; a client's own failure ends that client alone.
-    pub fn dispatch(&mut self, now: Time) -> io::Result<()> {
+    /// From epoll_wait(2); a client's own failure ends that client alone.
+    pub fn dispatch(&mut self, now: Time, clock: impl Fn() -> Time) -> io::Result<()> {
         self.state.core.now = now;
-        self.display.dispatch_clients(&mut self.state)?;
+        for client in self.state.core.clients.take_departed() {
+            self.turnstile.look_after(client);
+        }
+        let result = self.turnstile.dispatch(&mut self.display, &mut self.state, now, &clock);
+        // The display looked after these at once.
+        drop(self.state.core.clients.take_departed());
         self.state.settle();
-        Ok(())
+        result
     }
 
     /// Sends what waits to be sent. A client that does not read loses its connection once its buffer is full.
     ///
     /// # Errors
-    /// From the sockets, except those that end one client alone.
-    pub fn flush(&mut self) -> io::Result<()> {
-        self.display.flush_clients()
+    /// From epoll_wait(2); a client's own failure ends that client alone.
+    pub fn flush(&mut self, now: Time) -> io::Result<()> {
+        self.display.flush_clients()?;
+        self.turnstile.flush(&mut self.display, now)
     }
 }

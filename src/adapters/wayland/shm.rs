@@ -92,10 +92,14 @@ impl Dispatch<WlShm, ()> for State {
         init: &mut DataInit<'_, Self>,
     ) {
         let wl_shm::Request::CreatePool { id, fd, size } = request else { return };
+        let own = client.get_data::<ClientState>();
+        if let Some(client) = own {
+            client.took_descriptor();
+        }
         let Some(len) = usize::try_from(size).ok().and_then(NonZeroUsize::new) else {
             return shm.post_error(wl_shm::Error::InvalidStride, format!("invalid pool size {size}"));
         };
-        let own = client.get_data::<ClientState>().map(|client| client.pools.clone()).unwrap_or_default();
+        let own = own.map(|client| client.pools.clone()).unwrap_or_default();
         if own.pools() >= MAX_POOLS_OF_ONE {
             return shm.post_error(wl_shm::Error::InvalidFd, format!("more than {MAX_POOLS_OF_ONE} pools"));
         }

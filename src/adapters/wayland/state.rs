@@ -5,7 +5,6 @@
 //! application must do about them is pushed onto [`State::events`], whose storage is reused.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use smithay::reexports::wayland_server::DisplayHandle;
 use smithay::reexports::wayland_server::protocol::wl_surface::WlSurface;
@@ -18,6 +17,7 @@ use smithay::wayland::single_pixel_buffer::SinglePixelBufferState;
 use smithay::wayland::viewporter::ViewporterState;
 
 use super::buffer::Buffers;
+use super::client::Clients;
 use super::compositor::{Compositors, Regions};
 use super::dmabuf::{self, Dmabufs};
 use super::fence::{self, Fences};
@@ -106,7 +106,7 @@ pub struct Core {
     pub(super) items: Vec<Item>,
     /// Reused by uploads.
     pub(super) scratch: Vec<Rect>,
-    live_clients: Arc<AtomicU64>,
+    pub(super) clients: Arc<Clients>,
 }
 
 impl Core {
@@ -136,12 +136,8 @@ impl Core {
             ticked: Time::default(),
             items: Vec::new(),
             scratch: Vec::new(),
-            live_clients: Arc::default(),
+            clients: Arc::default(),
         }
-    }
-
-    pub(super) fn live_clients(&self) -> Arc<AtomicU64> {
-        self.live_clients.clone()
     }
 
     /// Whether some surface that is seen wants the outputs to stay on (idle-inhibit).
@@ -151,7 +147,7 @@ impl Core {
 
     /// Connections alive.
     pub fn client_count(&self) -> u64 {
-        self.live_clients.load(Ordering::Relaxed)
+        self.clients.live()
     }
 }
 

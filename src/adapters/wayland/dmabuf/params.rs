@@ -15,6 +15,7 @@ use smithay::reexports::wayland_server::{Client, DataInit, Dispatch, DisplayHand
 
 use super::BufferData;
 use crate::adapters::dmabuf;
+use crate::adapters::wayland::client::ClientState;
 use crate::adapters::wayland::state::State;
 use crate::domain::dmabuf::{LayoutError, MAX_PLANES, Modifier, Params, Plane};
 use crate::domain::format::Fourcc;
@@ -127,6 +128,9 @@ impl Dispatch<ZwpLinuxBufferParamsV1, ParamsData> for State {
             |params: &ZwpLinuxBufferParamsV1| params.post_error(Error::AlreadyUsed, "the planes were used already");
         match request {
             Request::Add { fd, plane_idx, offset, stride, modifier_hi, modifier_lo } => {
+                if let Some(client) = client.get_data::<ClientState>() {
+                    client.took_descriptor();
+                }
                 let Some(planes) = planes.as_mut() else { return used(params) };
                 let modifier = Modifier::from_halves(modifier_hi, modifier_lo);
                 if let Err(error) = planes.add(plane_idx, Plane { offset, stride }, modifier, Memory::new(fd)) {

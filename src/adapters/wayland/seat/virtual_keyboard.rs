@@ -23,6 +23,7 @@ use smithay::reexports::wayland_server::{
 use smithay::utils::SERIAL_COUNTER;
 
 use super::held::Device;
+use crate::adapters::wayland::client::ClientState;
 use crate::adapters::wayland::state::State;
 use crate::ports::input::Press;
 
@@ -132,7 +133,7 @@ impl Dispatch<ZwpVirtualKeyboardManagerV1, ()> for State {
 impl Dispatch<ZwpVirtualKeyboardV1, VirtualKeyboard> for State {
     fn request(
         state: &mut Self,
-        _: &Client,
+        client: &Client,
         keyboard: &ZwpVirtualKeyboardV1,
         request: zwp_virtual_keyboard_v1::Request,
         data: &VirtualKeyboard,
@@ -142,6 +143,11 @@ impl Dispatch<ZwpVirtualKeyboardV1, VirtualKeyboard> for State {
         use zwp_virtual_keyboard_v1::Request;
         let device = Device::Virtual(data.number);
         let ready = data.has_keymap.load(Ordering::Relaxed);
+        if let Request::Keymap { .. } = request
+            && let Some(client) = client.get_data::<ClientState>()
+        {
+            client.took_descriptor();
+        }
         match request {
             Request::Keymap { format, fd, size } if format == KeymapFormat::XkbV1 as u32 => {
                 let Some(text) = read_keymap(fd, size) else {

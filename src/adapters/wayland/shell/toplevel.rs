@@ -15,6 +15,7 @@ use smithay::wayland::shell::xdg::{
     SurfaceCachedState, ToplevelSurface, XdgToplevelSurfaceData, XdgToplevelSurfaceRoleAttributes,
 };
 
+use crate::adapters::wayland::client::ClientState;
 use crate::adapters::wayland::state::State;
 use crate::domain::config::Decorations;
 use crate::domain::frame::Time;
@@ -307,7 +308,7 @@ impl State {
             let toplevel = self.shell.toplevels.get(&window.id())?;
             let surface = toplevel.handle.wl_surface();
             let (title, app_id) = with_role(surface, |role| (role.title.clone(), role.app_id.clone()))?;
-            let credentials = surface.client().and_then(|client| client.get_credentials(&self.core.display).ok());
+            let credentials = surface.client().and_then(|client| client.get_data::<ClientState>()?.credentials);
             let screen = window.output().and_then(|id| desktop.screen(id));
             Some(WindowInfo {
                 id: window.id(),
