@@ -264,7 +264,11 @@ impl Window {
     /// Asks for a place. It comes into force with [`Window::committed`], at once where the window is not mapped.
     pub(super) fn ask(&mut self, placement: Place) {
         if self.mode() == Mode::Floating && placement.mode() != Mode::Floating && self.mapped {
-            self.restore = Some(Rect::at(self.floating_origin(), self.size));
+            self.restore = match (self.placement.mode(), self.next) {
+                (Mode::Floating, _) | (_, None) => Some(Rect::at(self.floating_origin(), self.size)),
+                // Its client did not get there yet: its size is still that of the mode before.
+                (_, Some(_)) => self.floating_place().map(|at| Rect::at(at, self.asked)),
+            };
         }
         if placement.mode() != Mode::Floating {
             self.resize = None;
@@ -284,9 +288,14 @@ impl Window {
     }
 
     fn floating_origin(&self) -> Point {
+        self.floating_place().unwrap_or_else(|| self.geometry().origin())
+    }
+
+    /// Where it is to float; `None` where it is not to, or has no place yet.
+    fn floating_place(&self) -> Option<Point> {
         match self.next.unwrap_or(self.placement) {
-            Place::Floating(Some(at)) => at,
-            _ => self.geometry().origin(),
+            Place::Floating(at) => at,
+            Place::Maximised(_) | Place::Fullscreen(_) => None,
         }
     }
 
@@ -477,6 +486,39 @@ mod tests {
         assert_eq!(window.asked_size(), Size::new(200, 100));
         window.committed(Size::new(200, 100), true);
         assert_eq!(window.geometry(), Rect::new(10, 20, 200, 100));
+    }
+
+    #[test]
+    fn maximise_again_before_the_restored_size_is_committed_keeps_the_floating_geometry() {
+        let (area, floating) = (Rect::new(0, 30, 800, 570), Rect::new(10, 20, 200, 100));
+        for between in [Place::Maximised(area), Place::Fullscreen(Rect::new(0, 0, 800, 600))] {
+            let mut window = mapped(floating.origin(), floating.size());
+            window.ask(Place::Maximised(area));
+            window.committed(area.size(), true);
+            window.ask_restore();
+            window.committed(area.size(), false);
+            window.ask(between);
+            window.committed(window.asked_size(), true);
+            assert_eq!(window.floating_rect(), Some(floating));
+            window.ask_restore();
+            assert_eq!(window.asked_size(), floating.size());
+            window.committed(floating.size(), true);
+            assert_eq!(window.geometry(), floating);
+        }
+    }
+
+    #[test]
+    fn window_that_never_floated_has_no_floating_geometry_after_a_quick_change_of_mind() {
+        let area = Rect::new(0, 30, 800, 570);
+        let mut window = Window::new(WindowId(1));
+        window.ask(Place::Maximised(area));
+        window.mapped = true;
+        window.committed(area.size(), true);
+        window.ask_restore();
+        window.ask(Place::Maximised(area));
+        assert_eq!(window.floating_rect(), None);
+        window.ask_restore();
+        assert_eq!(window.asked_size(), Size::new(0, 0), "the client chooses");
     }
 
     #[test]
