@@ -238,7 +238,7 @@ impl Compositor {
 
     /// When the next turn is due though nothing is ready; `None`: not before something is.
     pub fn wake_at(&self) -> Option<Time> {
-        let screens = self.screens.iter().flat_map(|s| [s.output.next_wake(), s.schedule.wake_at(), s.put_off]);
+        let screens = self.screens.iter().flat_map(|s| [s.output.next_wake(), s.schedule.wake_at(), s.put_off_due()]);
         let others = [
             self.control.as_ref().and_then(ipc::server::Server::next_wake),
             self.server.state.next_tick(),

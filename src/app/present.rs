@@ -66,6 +66,10 @@ fn on_screen(screen: &mut Screen, state: &mut State, presented: &Presented, now:
         return false;
     }
     screen.tally.presented += 1;
+    if let Some(due) = &mut screen.put_off {
+        // Clients that waited for this frame answer first, and so get into the one that goes on with the rest.
+        *due = (*due).max(now.plus_ns(screen.output.info().mode.period_ns() / 4));
+    }
     screen.tally.scanned_out += u64::from(screen.scan_out.coming.is_some());
     if let Some(replaced) = std::mem::replace(&mut screen.scan_out.shown, screen.scan_out.coming.take()) {
         state.core.buffers.end(replaced, Holder::ScanOut);

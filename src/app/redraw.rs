@@ -31,7 +31,8 @@ impl Compositor {
         let Some(renderer) = &mut self.renderer else { return };
         let mut lost = false;
         for screen in &mut self.screens {
-            if screen.put_off.take_if(|due| *due <= now).is_some() {
+            if screen.put_off_due().is_some_and(|due| due <= now) {
+                screen.put_off = None;
                 screen.schedule.queue();
             }
         }
@@ -146,11 +147,13 @@ fn composite(
     screen.target_is_current = true;
     screen.tracker.rendered(&screen.scene);
     screen.output.present(Content::Composited(ticket.serial), now);
-    if uploaded == Uploaded::All {
-        (screen.put_off, screen.put_offs) = (None, 0);
-    } else {
-        screen.put_off = Some(now.plus_ns(grown(RETRY_NS, screen.put_offs, MAX_RETRY_NS)));
-        screen.put_offs += 1;
+    match uploaded {
+        Uploaded::All => (screen.put_off, screen.put_offs) = (None, 0),
+        Uploaded::Share => screen.put_off = Some(now.plus_ns(RETRY_NS)),
+        Uploaded::Part => {
+            screen.put_off = Some(now.plus_ns(grown(RETRY_NS, screen.put_offs, MAX_RETRY_NS)));
+            screen.put_offs += 1;
+        }
     }
     Ok(())
 }

@@ -75,6 +75,11 @@ impl Screen {
         Abilities { scan_out: info.scan_out, cursor_plane: info.cursor_plane }
     }
 
+    /// When to try again what was put off; not while a frame is on its way.
+    pub(super) fn put_off_due(&self) -> Option<Time> {
+        self.put_off.filter(|_| !self.schedule.is_waiting())
+    }
+
     /// What it shows is not known any more: it is painted anew, whole.
     pub(super) fn repaint(&mut self) {
         self.tracker.reset();

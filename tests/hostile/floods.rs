@@ -2,9 +2,11 @@
 
 use super::arena::Arena;
 use super::support::guest::Guest;
+use super::support::process::until;
 use super::support::protocol::*;
 use super::support::wire::Arg::{I, U};
 use super::support::wire::Id;
+use transom::adapters::wayland::upload::MAX_NEW;
 
 /// wl_display.error.no_memory.
 const NO_MEMORY: (&str, u32) = ("wl_display", 2);
@@ -27,6 +29,66 @@ fn ten_thousand_surfaces_of_one_client_slow_nobody_down() {
     arena.goes_on_beside("10,000 surfaces");
     drop(guest);
     arena.recovers_from("10,000 surfaces");
+    arena.close();
+}
+
+/// Each has a texture of its own, which takes the driver a while to make: a bounded number of them in a frame.
+#[test]
+fn ten_thousand_subsurfaces_of_one_window_are_shown_within_a_bounded_number_of_frames() {
+    const SIDE: i32 = 100;
+    const MANY: u64 = (SIDE * SIDE) as u64;
+    let mut arena = Arena::open();
+    let mut guest = arena.guest();
+    let window = guest.window("crowded", (SIDE, SIDE), 0x0000_0020);
+    let buffer = guest.buffer((1, 1), 0x00ff_8000);
+    // A parent has at most so many: a row each.
+    for y in 0..SIDE {
+        let row = guest.surface();
+        let subsurface = guest.subsurface(row, window.surface);
+        guest.wire.request(subsurface, wl_subsurface::SET_POSITION, &[I(0), I(y)]);
+        for x in 1..SIDE {
+            let surface = guest.surface();
+            let subsurface = guest.subsurface(surface, row);
+            guest.wire.request(subsurface, wl_subsurface::SET_POSITION, &[I(x), I(0)]);
+            guest.attach(surface, buffer);
+            guest.commit(surface);
+        }
+        guest.attach(row, buffer);
+        guest.commit(row);
+    }
+    guest.roundtrip();
+    arena.neighbour.keeps_going(1, "a crowd to come");
+    let counts = || {
+        let stats = arena.compositor.stats();
+        (stats.holdings.live_imports, stats.outputs[0].presented)
+    };
+    let (textures, frames) = counts();
+    let of_neighbour = arena.neighbour.frames();
+    guest.commit(window.surface);
+    guest.wire.flush();
+    let mut last = (textures, frames);
+    until("all of the crowd", || {
+        let (now_textures, now_frames) = counts();
+        // One frame may lie between its textures and its presentation, on either side.
+        let share = (now_frames - last.1 + 2) * u64::from(MAX_NEW);
+        assert!(now_textures <= last.0 + share, "{now_textures} textures after {last:?}, by frame {now_frames}");
+        last = (now_textures, now_frames);
+        (now_textures >= textures + MANY).then_some(())
+    });
+    let (painted, due) = (arena.neighbour.frames() - of_neighbour, last.1 - frames);
+    // The last answer took a while, in which frames went on; each client may miss one now and then.
+    assert!(due <= 3 * MANY / u64::from(MAX_NEW), "{due} frames until all was shown");
+    assert!(painted >= due / 2, "the neighbour got {painted} frames of {due}");
+    let shown = arena.compositor.until_window("crowded", |window| window.title == "crowded");
+    let picture = arena.compositor.screenshot();
+    let [x, y, ..] = shown.geometry;
+    for (dx, dy) in [(0, 0), (99, 0), (50, 50), (0, 99), (99, 99)] {
+        let at = transom::domain::geometry::Point::new(x + dx, y + dy);
+        assert_eq!(super::support::picture::rgb(&picture, at), [0xff, 0x80, 0], "{dx} {dy}");
+    }
+    arena.goes_on_beside("10,000 sub-surfaces");
+    drop(guest);
+    arena.recovers_from("10,000 sub-surfaces");
     arena.close();
 }
 

@@ -55,6 +55,11 @@ impl Neighbour {
         });
     }
 
+    /// Frame callbacks that it got.
+    pub(crate) fn frames(&self) -> u64 {
+        self.shared.frames.load(SeqCst)
+    }
+
     /// Stops painting, between two frames, until [`Neighbour::resume`]; it goes on listening.
     pub(crate) fn rest(&self) {
         self.shared.rest.store(true, SeqCst);

@@ -28,6 +28,7 @@ use super::seat::Seat;
 use super::shell::Shell;
 use super::shm::Shm;
 use super::surface::Surfaces;
+use super::upload::Shares;
 use crate::domain::buffer::TextureId;
 use crate::domain::format::Fourcc;
 use crate::domain::frame::Time;
@@ -106,6 +107,8 @@ pub struct Core {
     pub(super) items: Vec<Item>,
     /// Reused by uploads.
     pub(super) scratch: Vec<Rect>,
+    /// Of the present frame's new textures.
+    pub(super) shares: Shares,
     pub(super) clients: Arc<Clients>,
 }
 
@@ -136,6 +139,7 @@ impl Core {
             ticked: Time::default(),
             items: Vec::new(),
             scratch: Vec::new(),
+            shares: Shares::default(),
             clients: Arc::default(),
         }
     }

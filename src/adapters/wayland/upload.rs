@@ -3,10 +3,17 @@
 //! Called after the latch, once the frame is known to be composited. A buffer whose bytes were copied is released at
 //! once; one that the device still reads, once the renderer drained it. A failure costs its own surface its new
 //! content (or its client the connection, where the client lied), never the frame: the scene then says which content
-//! the surface still shows, so that its damage is not taken for painted, and the caller is told to come again. Next of
-//! the walk: `ports::renderer`.
+//! the surface still shows, so that its damage is not taken for painted, and the caller is told to come again.
+//!
+//! A new texture costs the device's driver far more than its bytes do, so a client gets so many in one frame
+//! ([`MAX_NEW`], [`MAX_NEW_BYTES`]) and the rest in those that follow, front to back: one that shows thousands of
+//! surfaces at once comes to be seen bit by bit, and nobody else waits for it. What has a texture already is updated in
+//! any case. Next of the walk: `ports::renderer`.
+
+use std::collections::HashMap;
 
 use smithay::reexports::wayland_server::Resource;
+use smithay::reexports::wayland_server::backend::ClientId;
 use smithay::reexports::wayland_server::protocol::{wl_shm, wl_surface};
 
 use super::buffer::{Buffers, Holder};
@@ -14,11 +21,16 @@ use super::image::{Image, ImageError, ImageId};
 use super::latch::{NO_TEXTURE, Source};
 use super::state::{Core, State};
 use super::surface::{Content, Surface, Texture};
-use crate::domain::buffer::{BufferId, TextureId};
+use crate::domain::buffer::{BufferId, ShmLayout, TextureId};
 use crate::domain::geometry::{Rect, Size};
 use crate::domain::output::OutputId;
 use crate::domain::scene::{ContentSerial, Scene};
 use crate::ports::renderer::{BufferUse, ImportError, Renderer};
+
+/// Textures made for one client in one frame.
+pub const MAX_NEW: u32 = 128;
+/// Their bytes, past which there is no other one in the same frame.
+const MAX_NEW_BYTES: u64 = 128 << 20;
 
 /// Stands for content that was never shown: everything is newer.
 const NEVER: ContentSerial = ContentSerial(u64::MAX);
@@ -30,14 +42,38 @@ pub enum Uploaded {
     All,
     /// There was no room for some of it: that is to be tried again.
     Part,
+    /// Some client had its share: the next frame goes on.
+    Share,
 }
 
 /// What of one element went up.
+#[derive(Clone, Copy)]
 enum Shown {
     /// Its newest content, or what its client must do without.
     Newest(Option<TextureId>),
     /// This older content, for now.
     Older(Option<Texture>),
+    /// This older content, until the next frame.
+    Next(Option<Texture>),
+}
+
+/// The textures made for each client in the present frame. Storage is kept; nobody is in it in a frame without new ones.
+#[derive(Debug, Default)]
+pub(super) struct Shares(HashMap<ClientId, (u32, u64)>);
+
+impl Shares {
+    /// Takes a new texture for the surface from its client's share; false where that is used up.
+    fn take(&mut self, surface: &wl_surface::WlSurface, layout: &ShmLayout) -> bool {
+        // One whose client left goes with the next dispatch.
+        let Some(client) = surface.client() else { return false };
+        let (count, bytes) = self.0.entry(client.id()).or_default();
+        let has = *count < MAX_NEW && *bytes < MAX_NEW_BYTES;
+        if has {
+            *count += 1;
+            *bytes += layout.size().area() * layout.texel_bytes() as u64;
+        }
+        has
+    }
 }
 
 /// The device is lost: nothing can be uploaded before there is another renderer.
@@ -58,7 +94,8 @@ impl State {
         scene: &mut Scene,
     ) -> Result<Uploaded, DeviceLost> {
         self.forget_garbage(renderer);
-        let Core { outputs, surfaces, images, dmabufs, buffers, scratch, .. } = &mut self.core;
+        let Core { outputs, surfaces, images, dmabufs, buffers, scratch, shares, .. } = &mut self.core;
+        shares.0.clear();
         let mut uploaded = Uploaded::All;
         let Some(entry) = outputs.get(output) else { return Ok(uploaded) };
         for &(index, source) in &entry.latch.sources {
@@ -67,7 +104,7 @@ impl State {
                     Some(Surface { content: Some(Content::Dmabuf { id, .. }), .. }) => {
                         Shown::Newest(dmabufs.images.latch(*id, renderer)?)
                     }
-                    Some(surface) => upload_surface(surface, renderer, buffers, scratch)?,
+                    Some(surface) => upload_surface(surface, renderer, buffers, scratch, shares)?,
                     None => Shown::Newest(None),
                 },
                 Source::Image(name) => match images.get_mut(name) {
@@ -77,8 +114,11 @@ impl State {
             };
             let texture = match shown {
                 Shown::Newest(texture) => texture,
-                Shown::Older(texture) => {
-                    uploaded = Uploaded::Part;
+                Shown::Older(texture) | Shown::Next(texture) => {
+                    uploaded = match (uploaded, shown) {
+                        (Uploaded::Share, _) | (_, Shown::Next(_)) => Uploaded::Share,
+                        _ => Uploaded::Part,
+                    };
                     scene.set_content(index, texture.map_or(NEVER, |texture| texture.uploaded));
                     texture.map(|texture| texture.id)
                 }
@@ -148,6 +188,7 @@ fn upload_surface(
     renderer: &mut dyn Renderer,
     buffers: &mut Buffers,
     scratch: &mut Vec<Rect>,
+    shares: &mut Shares,
 ) -> Result<Shown, DeviceLost> {
     let newest = surface.history.newest();
     let old = surface.texture;
@@ -163,12 +204,16 @@ fn upload_surface(
         Some(texture) => match renderer.update_shm(texture.id, shm, *id, scratch) {
             Ok(usage) => Ok((texture.id, usage)),
             Err(ImportError::Incompatible | ImportError::Unknown(_)) => {
+                if !shares.take(&surface.wl, &shm.layout) {
+                    return Ok(Shown::Next(old));
+                }
                 renderer.forget(texture.id);
                 surface.texture = None;
                 renderer.import_shm(shm, *id)
             }
             Err(error) => Err(error),
         },
+        None if !shares.take(&surface.wl, &shm.layout) => return Ok(Shown::Next(None)),
         None => renderer.import_shm(shm, *id),
     };
     match updated {
