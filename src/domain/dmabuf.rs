@@ -63,7 +63,8 @@ pub struct Pair {
     pub planes: u8,
 }
 
-/// What lies in one plane of a format: `texel_bytes` for each block of `across` by `down` pixels.
+/// What lies in one plane of a format: `texel_bytes` for each block of `across` by `down` pixels. The last block of a row
+/// and the last row of blocks may stand for fewer: an image of odd size has its colours all the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlaneFormat {
     /// Bytes of one block.
@@ -72,6 +73,18 @@ pub struct PlaneFormat {
     pub across: u32,
     /// Rows of the image from one row of blocks to the next.
     pub down: u32,
+}
+
+impl PlaneFormat {
+    /// Bytes of a row of an image `w` pixels wide. For positive `w`, as in [`Self::rows`].
+    fn row_bytes(&self, w: i32) -> u64 {
+        u64::from((w as u32).div_ceil(self.across)) * u64::from(self.texel_bytes)
+    }
+
+    /// Rows of blocks of an image `h` pixels high.
+    fn rows(&self, h: i32) -> u64 {
+        u64::from((h as u32).div_ceil(self.down))
+    }
 }
 
 const fn plane(texel_bytes: u32, across: u32, down: u32) -> PlaneFormat {
@@ -144,7 +157,7 @@ pub enum LayoutError {
     #[error("planes with modifiers {0} and {1}")]
     MixedModifiers(Modifier, Modifier),
     /// invalid_dimensions.
-    #[error("size {w}x{h} is not positive, or no multiple of what the format halves")]
+    #[error("size {w}x{h} is not positive")]
     Size {
         /// Width asked for.
         w: i32,
@@ -231,9 +244,7 @@ impl<T> Params<T> {
         if given != wanted || consecutive != wanted {
             return Err(LayoutError::Incomplete { given, wanted });
         }
-        let (w, h) = (i64::from(size.w), i64::from(size.h));
-        let parts = |plane: &PlaneFormat| w % i64::from(plane.across) != 0 || h % i64::from(plane.down) != 0;
-        if size.is_empty() || formats.iter().any(parts) {
+        if size.is_empty() {
             return Err(LayoutError::Size { w: size.w, h: size.h });
         }
         let (mut planes, mut with) = (ArrayVec::new(), ArrayVec::new());
@@ -252,14 +263,14 @@ fn check(index: usize, plane: Plane, linear: Option<&PlaneFormat>, size: Size, b
     let (offset, stride) = (u64::from(plane.offset), u64::from(plane.stride));
     let need = match linear {
         Some(format) => {
-            let row_bytes = u64::from(size.w as u32 / format.across) * u64::from(format.texel_bytes);
+            let row_bytes = format.row_bytes(size.w);
             // Rows of three-byte texels are padded to what a machine likes.
             let whole = format.texel_bytes == 3 || stride.is_multiple_of(u64::from(format.texel_bytes));
             if stride < row_bytes || !whole {
                 return Err(LayoutError::Stride { plane: index, stride: plane.stride, row_bytes });
             }
             // Below 2^32 * 2^31 + 2^35: no overflow.
-            (u64::from(size.h as u32 / format.down) - 1) * stride + row_bytes
+            (format.rows(size.h) - 1) * stride + row_bytes
         }
         None if stride == 0 => return Err(LayoutError::Stride { plane: index, stride: 0, row_bytes: 1 }),
         None => 1,
@@ -395,13 +406,27 @@ mod tests {
     }
 
     #[test]
-    fn image_of_halved_colour_wants_even_sizes_and_whole_planes() {
+    fn image_of_halved_colour_wants_whole_planes() {
         let planes = [(0, 0, 64, 64 * 64 + 64 * 32), (1, 64 * 64, 64, 64 * 64 + 64 * 32)];
         assert!(finish(&planes, Modifier::LINEAR, Size::new(64, 64), NV12).is_ok());
-        assert!(matches!(finish(&planes, Modifier::LINEAR, Size::new(63, 64), NV12), Err(LayoutError::Size { .. })));
         let short = [(0, 0, 64, 64 * 64), (1, 64 * 64, 64, 64 * 64 + 64 * 32 - 1)];
         let error = finish(&short, Modifier::LINEAR, Size::new(64, 64), NV12);
         assert!(matches!(error, Err(LayoutError::Bounds { plane: 1, .. })));
+    }
+
+    #[test]
+    fn image_of_odd_size_has_colours_for_its_last_column_and_row() {
+        // 5x3 pixels: 3x2 blocks of colour, rows 8 bytes apart.
+        let new = |format, planes: &[_]| finish(planes, Modifier::LINEAR, Size::new(5, 3), format);
+        assert!(new(NV12, &[(0, 0, 8, 21), (1, 0, 8, 14)]).is_ok());
+        let no_last_row = new(NV12, &[(0, 0, 8, 21), (1, 0, 8, 13)]);
+        assert!(matches!(no_last_row, Err(LayoutError::Bounds { plane: 1, bytes: 14, .. })));
+        let no_last_column = new(NV12, &[(0, 0, 8, 21), (1, 0, 4, 99)]);
+        assert!(matches!(no_last_column, Err(LayoutError::Stride { plane: 1, row_bytes: 6, .. })));
+        assert!(new(YU12, &[(0, 0, 8, 21), (1, 0, 3, 6), (2, 0, 3, 6)]).is_ok());
+        let yuyv = Fourcc::new(b"YUYV");
+        assert!(new(yuyv, &[(0, 0, 12, 36)]).is_ok());
+        assert!(matches!(new(yuyv, &[(0, 0, 8, 99)]), Err(LayoutError::Stride { row_bytes: 12, .. })));
     }
 
     #[test]

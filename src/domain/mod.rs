@@ -32,3 +32,4 @@ pub mod transform;
 pub mod visibility;
 pub mod window;
 pub mod workspace;
+pub mod yuv;
