@@ -248,7 +248,7 @@ fn begin_shot(
     all.set(Rect::from_size(scene.size()));
     let capture = renderer
         .acquire(target)
-        .and_then(|_| renderer.render(target, scene, &all))
+        .and_then(|_| state.render(output, renderer, target, scene, &all))
         .and_then(|_| renderer.capture(target, Rect::from_size(scene.size())));
     match capture {
         Ok(capture) => Ok(Shot { output, capture, temporary: Some(target), pixels: None }),

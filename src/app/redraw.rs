@@ -140,8 +140,7 @@ fn composite(
     let uploaded = state.upload(screen.id, renderer, &mut screen.scene);
     let uploaded = uploaded.map_err(|DeviceLost| RenderError::DeviceLost)?;
     let damage = screen.tracker.for_age(&screen.scene, acquired.age);
-    state.hold_scene(screen.id);
-    let ticket = renderer.render(target, &screen.scene, damage)?;
+    let ticket = state.render(screen.id, renderer, target, &screen.scene, damage)?;
     screen.last_frame = ticket.cost;
     screen.submitted = ticket.serial;
     screen.target_is_current = true;

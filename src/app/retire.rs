@@ -19,6 +19,8 @@ impl Compositor {
             return;
         }
         let drained = renderer.drain(&mut |buffer| state.renderer_released(buffer));
+        // What only frames kept is not to wait for another turn.
+        state.forget_garbage(&mut **renderer);
         let completed = drained.and_then(|()| renderer.completed());
         match completed {
             Ok(until) => {

@@ -78,6 +78,16 @@ pub enum Paint {
     Solid(Color),
 }
 
+impl Paint {
+    /// The texture that it shows part of.
+    pub const fn texture(&self) -> Option<TextureId> {
+        match self {
+            Self::Texture { texture, .. } => Some(*texture),
+            Self::Solid(_) => None,
+        }
+    }
+}
+
 /// A run of rectangles in a scene's arena.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Span {

@@ -2,10 +2,17 @@
 
 use std::os::fd::AsFd;
 
+use crate::OUTPUT;
+use crate::support::picture::rgb;
+use crate::support::reference::Reference;
+use crate::support::stage::capture;
 use transom::adapters::dmabuf::{Access, export_fence, import_fence, is_signalled};
 use transom::adapters::vulkan::ReadFences;
+use transom::adapters::wayland::Event;
 use transom::domain::fence::{ENOUGH, Policy};
+use transom::domain::geometry::{Point, Rect};
 use transom::ports::renderer::Renderer;
+use wayland_client::protocol::wl_subcompositor::WlSubcompositor;
 
 use crate::support::client::Client;
 use crate::support::dmabuf::ClientImage;
@@ -194,5 +201,141 @@ fn buffer_that_a_frame_reads_carries_its_fence_for_who_writes_next() {
         stage.drain();
         assert!(is_signalled(write.as_fd()));
         assert_eq!(stage.color_at(0), RED);
+    });
+}
+
+#[test]
+fn buffer_destroyed_while_its_surface_commit_waits_is_still_shown() {
+    on_fenced_stage(Policy::Ready, |stage, client| {
+        let image = plain(BLUE);
+        let buffer = buffer(stage, client, &image);
+        let surface = client.surface();
+        client.roundtrip(&mut stage.host);
+        stage.show(&surface, 0.0);
+        let gate = write_behind(&image);
+        put(&surface, &buffer);
+        buffer.destroy();
+        client.roundtrip(&mut stage.host);
+        stage.frame();
+        assert_eq!(stage.color_at(0), [0; 3]);
+        gate.signal();
+        stage.pass(FRAME_NS);
+        stage.frame();
+        assert_eq!(stage.color_at(0), BLUE);
+        surface.attach(None, 0, 0);
+        surface.commit();
+        client.roundtrip(&mut stage.host);
+        stage.frame();
+        stage.drain();
+        stage.host.dispatch();
+        assert_eq!(stage.host.server.state.core.dmabufs.count(), 0, "kept for nobody");
+    });
+}
+
+#[test]
+fn buffer_waits_for_each_of_the_fences_of_its_surface_commits() {
+    on_fenced_stage(Policy::GpuWait, |stage, client| {
+        let image = plain(RED);
+        let buffer = buffer(stage, client, &image);
+        let surface = client.surface();
+        client.roundtrip(&mut stage.host);
+        stage.show(&surface, 0.0);
+        let first = write_behind(&image);
+        put(&surface, &buffer);
+        client.roundtrip(&mut stage.host);
+        let second = write_behind(&image);
+        put(&surface, &buffer);
+        client.roundtrip(&mut stage.host);
+        let serial = stage.frame();
+        second.signal();
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        assert!(stage.renderer.completed().unwrap() < serial, "the frame did not wait for the first");
+        image.paint(|_, _| crate::support::stage::rgba(BLUE));
+        first.signal();
+        assert_eq!(stage.color_at(0), BLUE);
+        stage.pass(1);
+    });
+}
+
+#[test]
+fn unfinished_fences_of_one_client_are_bounded_under_gpu_wait_too() {
+    on_fenced_stage(Policy::GpuWait, |stage, _| {
+        let descriptors = || std::fs::read_dir("/proc/self/fd").unwrap().count();
+        let mut client = stage.host.connect();
+        let image = plain(RED);
+        let buffer = buffer(stage, &mut client, &image);
+        let surface = client.surface();
+        client.roundtrip(&mut stage.host);
+        let gate = write_behind(&image);
+        let before = descriptors();
+        (0..300).for_each(|_| put(&surface, &buffer));
+        client.expect_no_memory(&mut stage.host);
+        drop(client);
+        stage.host.dispatch();
+        stage.host.dispatch();
+        assert_eq!(stage.host.server.state.core.fences.waiting(), 0);
+        assert!(descriptors() < before, "descriptors stay open for a client that is gone");
+        gate.signal();
+    });
+}
+
+#[test]
+fn fence_of_a_destroyed_subsurface_does_not_hold_its_tree_up() {
+    on_fenced_stage(Policy::Ready, |stage, client| {
+        let (under, over) = (plain(GREEN), plain(BLUE));
+        let [under_buffer, over_buffer] = [&under, &over].map(|image| buffer(stage, client, image));
+        let (root, child) = (client.surface(), client.surface());
+        let role = client.bind::<WlSubcompositor>().get_subsurface(&child, &root, &client.handle, ());
+        client.roundtrip(&mut stage.host);
+        stage.show(&root, 0.0);
+        let gate = write_behind(&over);
+        put(&child, &over_buffer);
+        put(&root, &under_buffer);
+        client.roundtrip(&mut stage.host);
+        stage.frame();
+        assert_eq!(stage.color_at(0), [0; 3], "the tree takes effect as one");
+        role.destroy();
+        child.destroy();
+        client.roundtrip(&mut stage.host);
+        stage.frame();
+        assert_eq!((stage.color_at(0), stage.host.server.state.core.fences.waiting()), (GREEN, 0));
+        gate.signal();
+    });
+}
+
+/// A renderer that takes no fence: the surface is left out of frames, and what left it out does not hold its buffer.
+#[test]
+fn surface_left_out_of_a_frame_for_its_fence_is_painted_when_that_signals_and_released_after() {
+    on_fenced_stage(Policy::GpuWait, |stage, client| {
+        let images = [plain(RED), plain(GREEN)];
+        let buffers = images.each_ref().map(|image| buffer(stage, client, image));
+        let surface = client.surface();
+        client.roundtrip(&mut stage.host);
+        stage.show(&surface, 0.0);
+        stage.lose_renderer();
+        let mut renderer = Reference::new();
+        let target = renderer.create_offscreen(OUTPUT).expect("a target");
+        let gate = write_behind(&images[0]);
+        put(&surface, &buffers[0]);
+        client.roundtrip(&mut stage.host);
+        stage.frame_by(&mut renderer, target);
+        let color = |renderer: &mut Reference| rgb(&capture(renderer, target, Rect::new(0, 0, 1, 1)), Point::new(0, 0));
+        assert_eq!(color(&mut renderer), [0; 3], "shown unfinished");
+        stage.host.server.state.events.clear();
+        gate.signal();
+        stage.pass(1);
+        let told = std::mem::take(&mut stage.host.server.state.events);
+        assert!(told.contains(&Event::RedrawAll), "nobody asks for another frame: {told:?}");
+        stage.frame_by(&mut renderer, target);
+        assert_eq!(color(&mut renderer), RED);
+        put(&surface, &buffers[1]);
+        client.roundtrip(&mut stage.host);
+        stage.frame_by(&mut renderer, target);
+        assert_eq!(color(&mut renderer), GREEN);
+        let state = &mut stage.host.server.state;
+        renderer.drain(&mut |buffer| state.renderer_released(buffer)).expect("a drain");
+        client.roundtrip(&mut stage.host);
+        assert_eq!(client.releases_of(&buffers[0]), 1, "held by the frame that left it out");
+        stage.host.server.state.renderer_lost();
     });
 }

@@ -111,21 +111,20 @@ impl Stage {
 
     /// One frame, as the application makes it.
     pub(crate) fn frame(&mut self) -> FrameSerial {
-        let state = &mut self.host.server.state;
-        state.import_dmabufs(&mut self.renderer).expect("a device that is not lost");
-        let tree = |&(root, x): &(SurfaceKey, f64)| Item::Tree { root, x, y: 0.0, alpha: 1.0, role: Role::Content };
-        let items: Vec<Item> = self.shown.iter().map(tree).collect();
-        state.core.latch(self.output, &items, &self.tracker, Color::BLACK, &mut self.scene);
-        self.tracker.compare(&self.scene);
-        let acquired = self.renderer.acquire(self.target).expect("a target");
-        state.upload(self.output, &mut self.renderer, &mut self.scene).expect("a device that is not lost");
-        let damage = self.tracker.for_age(&self.scene, acquired.age);
-        state.hold_scene(self.output);
-        let ticket = self.renderer.render(self.target, &self.scene, damage).expect("a frame");
-        self.tracker.rendered(&self.scene);
-        state.frame_submitted(self.output);
-        self.host.server.flush(self.host.now).expect("the display can be written");
-        ticket.serial
+        let Self { host, output, renderer, target, scene, tracker, shown } = self;
+        frame(host, *output, renderer, *target, (scene, tracker, shown))
+    }
+
+    /// The renderer goes, with its textures and target.
+    pub(crate) fn lose_renderer(&mut self) {
+        self.host.server.state.renderer_lost();
+        self.renderer = Vulkan::new(&Vulkans { validation: true, ..Vulkans::default() }).expect("a Vulkan device");
+    }
+
+    /// One frame by another renderer.
+    pub(crate) fn frame_by(&mut self, renderer: &mut dyn Renderer, target: TargetId) -> FrameSerial {
+        let Self { host, output, scene, tracker, shown, .. } = self;
+        frame(host, *output, renderer, target, (scene, tracker, shown))
     }
 
     /// Gives back what complete frames read.
@@ -145,6 +144,30 @@ impl Stage {
     pub(crate) fn color_at(&mut self, x: i32) -> [u8; 3] {
         support::picture::rgb(&self.picture(), Point::new(x, 0))
     }
+}
+
+/// One frame of what is shown, as the application makes it.
+fn frame(
+    host: &mut Host,
+    output: OutputId,
+    renderer: &mut dyn Renderer,
+    target: TargetId,
+    (scene, tracker, shown): (&mut Scene, &mut Tracker, &[(SurfaceKey, f64)]),
+) -> FrameSerial {
+    let state = &mut host.server.state;
+    state.import_dmabufs(renderer).expect("a device that is not lost");
+    let tree = |&(root, x): &(SurfaceKey, f64)| Item::Tree { root, x, y: 0.0, alpha: 1.0, role: Role::Content };
+    let items: Vec<Item> = shown.iter().map(tree).collect();
+    state.core.latch(output, &items, tracker, Color::BLACK, scene);
+    tracker.compare(scene);
+    let acquired = renderer.acquire(target).expect("a target");
+    state.upload(output, renderer, scene).expect("a device that is not lost");
+    let damage = tracker.for_age(scene, acquired.age);
+    let ticket = state.render(output, renderer, target, scene, damage).expect("a frame");
+    tracker.rendered(scene);
+    state.frame_submitted(output);
+    host.server.flush(host.now).expect("the display can be written");
+    ticket.serial
 }
 
 /// An opaque image of one colour, 16 by 16.

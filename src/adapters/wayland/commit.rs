@@ -93,6 +93,7 @@ impl State {
 
     /// A surface's protocol object is being destroyed.
     pub(super) fn surface_destroyed(&mut self, wl: &WlSurface) {
+        self.forget_fences_of(wl);
         self.shell_surface_destroyed(wl);
         let Some(key) = with_states(wl, key_of) else { return };
         self.redraw_surface(key);

@@ -20,7 +20,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 use smithay::reexports::wayland_server::backend::ClientId;
 use smithay::reexports::wayland_server::protocol::wl_surface::WlSurface;
-use smithay::reexports::wayland_server::{Client, DisplayHandle};
+use smithay::reexports::wayland_server::{Client, DisplayHandle, Resource, Weak};
 use smithay::wayland::compositor::{Barrier, BufferAssignment, SurfaceAttributes, add_blocker, with_states};
 
 use super::client::{ClientState, refuse};
@@ -31,7 +31,7 @@ use crate::domain::buffer::BufferId;
 use crate::domain::fence::{Policy, Record, waits_outside};
 use crate::domain::frame::Time;
 
-/// Surface commits of one client that may wait for their fences.
+/// Fences of one client that may be unfinished, whoever waits for them.
 const MAX_WAITING_OF_ONE: usize = 256;
 /// A frame's time where no output tells.
 const FRAME_NS: u64 = 16_666_667;
@@ -64,6 +64,8 @@ struct Watched {
     /// A sync_file, or a dma-buf.
     fd: OwnedFd,
     client: ClientId,
+    /// Whose surface commit it is.
+    surface: Weak<WlSurface>,
     since: Time,
     /// What it holds back; `None` where a frame waits for it.
     barrier: Option<Barrier>,
@@ -78,6 +80,8 @@ pub struct Fences {
     /// `None` where the kernel gives none: then frames' queues wait, or nothing is shown.
     epoll: Option<Epoll>,
     watched: Vec<Option<Watched>>,
+    /// Clients whose surface commits wait for less than before, without a fence that signalled.
+    cleared: Vec<ClientId>,
     counts: Counts,
 }
 
@@ -95,7 +99,7 @@ impl Fences {
     pub(super) fn new(options: Options) -> Self {
         let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)
             .inspect_err(|error| tracing::error!(%error, "fences of clients cannot be waited for"));
-        Self { options, epoll: epoll.ok(), watched: Vec::new(), counts: Counts::default() }
+        Self { options, epoll: epoll.ok(), watched: Vec::new(), cleared: Vec::new(), counts: Counts::default() }
     }
 
     /// What became of fences.
@@ -146,27 +150,32 @@ impl State {
         let found = self.find(id);
         self.note_late(client.id(), period_ns, now);
         let record = &state.fences;
+        if matches!(found, Found::Signalled) {
+            return record.update(|record| record.signalled(0, period_ns, now));
+        }
+        let mine = |watched: &&Watched| watched.client == client.id();
+        if self.core.fences.watched.iter().flatten().filter(mine).count() >= MAX_WAITING_OF_ONE {
+            return refuse(&client.id(), display, "too many surface commits wait for their buffers");
+        }
         let held_back = match found {
-            Found::Signalled => return record.update(|record| record.signalled(0, period_ns, now)),
+            Found::Signalled => return,
             Found::Poll(fds) => fds,
             Found::Fence(fence) => {
                 let Options { policy, queue_waits } = self.core.fences.options;
-                if !waits_outside(policy, &record.get(), queue_waits, now) {
-                    return self.let_through(client.id(), id, fence, now);
+                if !waits_outside(policy, &record.get(), queue_waits, now) && self.let_through(surface, id, &fence, now)
+                {
+                    return;
                 }
                 dmabuf::set_deadline(&fence, now.plus_ns(period_ns).as_ns());
                 vec![fence]
             }
         };
-        let mine = |watched: &&Watched| watched.barrier.is_some() && watched.client == client.id();
-        if self.core.fences.watched.iter().flatten().filter(mine).count() >= MAX_WAITING_OF_ONE {
-            return refuse(&client.id(), display, "too many surface commits wait for their buffers");
-        }
         self.core.fences.counts.waited_outside += 1;
         for fd in held_back {
             let barrier = Barrier::new(false);
             let (client_id, watched) = (client.id(), Some(barrier.clone()));
-            let watch = Watched { fd, client: client_id, since: now, barrier: watched, late: false };
+            let weak = surface.downgrade();
+            let watch = Watched { fd, client: client_id, surface: weak, since: now, barrier: watched, late: false };
             match self.core.fences.watch(watch) {
                 Ok(()) => add_blocker(surface, barrier),
                 Err(error) => {
@@ -177,17 +186,60 @@ impl State {
         }
     }
 
-    /// A trusted client's surface commit takes effect; the frame that shows it waits.
-    fn let_through(&mut self, client: ClientId, id: BufferId, fence: OwnedFd, now: Time) {
+    /// A trusted client's surface commit takes effect; the frame that shows it waits. False where no frame can be told
+    /// to, for want of descriptors: it has to wait outside.
+    fn let_through(&mut self, surface: &WlSurface, id: BufferId, fence: &OwnedFd, now: Time) -> bool {
+        if let Err(error) = self.core.dmabufs.images.add_fence(id, fence) {
+            tracing::debug!(%error, "a frame cannot be told to wait for a fence");
+            return false;
+        }
         self.core.fences.counts.queue_waits += 1;
+        let Some(client) = surface.client().map(|client| client.id()) else { return true };
+        let weak = surface.downgrade();
         // How long it takes is noted, so that the client keeps or loses its record.
-        let watched = fence
-            .try_clone()
-            .and_then(|fd| self.core.fences.watch(Watched { fd, client, since: now, barrier: None, late: false }));
+        let watched = fence.try_clone().and_then(|fd| {
+            self.core.fences.watch(Watched { fd, client, surface: weak, since: now, barrier: None, late: false })
+        });
         if let Err(error) = watched {
             tracing::debug!(%error, "nobody looks when a fence signals");
         }
-        self.core.dmabufs.images.set_fence(id, fence);
+        true
+    }
+
+    /// A surface is being destroyed: what it was to show holds nobody up any more, above all not the tree whose
+    /// sub-surface it was.
+    pub(super) fn forget_fences_of(&mut self, surface: &WlSurface) {
+        if !self.waits_for_fences() {
+            return;
+        }
+        let period_ns = self.period_ns();
+        if let Some(client) = surface.client() {
+            // A late one stays on the client's record.
+            self.note_late(client.id(), period_ns, self.core.now);
+        }
+        let fences = &mut self.core.fences;
+        for at in 0..fences.watched.len() {
+            let of_it = fences.watched[at].as_ref().is_some_and(|watched| watched.surface == *surface);
+            if let Some(Watched { client, barrier: Some(barrier), .. }) = of_it.then(|| fences.unwatch(at)).flatten() {
+                barrier.signal();
+                fences.cleared.push(client);
+            }
+        }
+    }
+
+    /// Lets surface commits take effect that wait for nothing any more, and forgets what nobody can show or wait for. At
+    /// the end of every dispatch.
+    pub(super) fn settle_fences(&mut self) {
+        self.forget_fences_of_the_dead();
+        let mut cleared = std::mem::take(&mut self.core.fences.cleared);
+        cleared.dedup();
+        for client in cleared.drain(..) {
+            let Some(state) = client_of(&self.core.display, &client) else { continue };
+            let display = self.core.display.clone();
+            state.compositor.blocker_cleared(self, &display);
+        }
+        self.core.fences.cleared = cleared;
+        self.core.forget_ended();
     }
 
     /// What has to be waited for before a buffer is read.
@@ -289,10 +341,7 @@ fn client_of(display: &DisplayHandle, client: &ClientId) -> Option<Arc<ClientSta
 /// The dma-buf image that a surface's next surface commit brings.
 fn pending_image(surface: &WlSurface) -> Option<BufferId> {
     with_states(surface, |states| match &states.cached_state.get::<SurfaceAttributes>().pending().buffer {
-        Some(BufferAssignment::NewBuffer(buffer)) => {
-            use smithay::reexports::wayland_server::Resource;
-            buffer.data::<BufferData>().map(|data| data.id)
-        }
+        Some(BufferAssignment::NewBuffer(buffer)) => buffer.data::<BufferData>().map(|data| data.id),
         _ => None,
     })
 }

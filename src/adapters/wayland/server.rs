@@ -142,6 +142,7 @@ impl Server {
         let result = self.turnstile.dispatch(&mut self.display, &mut self.state, now, &clock);
         // The display looked after these at once.
         drop(self.state.core.clients.take_departed());
+        self.state.settle_fences();
         self.state.settle();
         result
     }

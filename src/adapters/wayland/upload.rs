@@ -3,7 +3,8 @@
 //! Called after the latch, once the frame is known to be composited. A buffer whose bytes were copied is released at
 //! once; one that the device still reads, once the renderer drained it. A failure costs its own surface its new
 //! content (or its client the connection, where the client lied), never the frame: the scene then says which content
-//! the surface still shows, so that its damage is not taken for painted, and the caller is told to come again.
+//! the surface still shows, so that its damage is not taken for painted, and the caller is told to come again. So it is
+//! where a dma-buf is unfinished and no frame can wait for it: the surface is left out until its fence signals.
 //!
 //! A new texture costs the device's driver far more than its bytes do, so a client gets so many in one frame
 //! ([`MAX_NEW`], [`MAX_NEW_BYTES`]) and the rest in those that follow, front to back: one that shows thousands of
@@ -17,6 +18,7 @@ use smithay::reexports::wayland_server::backend::ClientId;
 use smithay::reexports::wayland_server::protocol::{wl_shm, wl_surface};
 
 use super::buffer::{Buffers, Holder};
+use super::dmabuf::Latched;
 use super::image::{Image, ImageError, ImageId};
 use super::latch::{NO_TEXTURE, Source};
 use super::state::{Core, State};
@@ -24,8 +26,9 @@ use super::surface::{Content, Surface, Texture};
 use crate::domain::buffer::{BufferId, ShmLayout, TextureId};
 use crate::domain::geometry::{Rect, Size};
 use crate::domain::output::OutputId;
+use crate::domain::region::Region;
 use crate::domain::scene::{ContentSerial, Scene};
-use crate::ports::renderer::{BufferUse, ImportError, Renderer};
+use crate::ports::renderer::{BufferUse, FrameTicket, ImportError, RenderError, Renderer, TargetId};
 
 /// Textures made for one client in one frame.
 pub const MAX_NEW: u32 = 128;
@@ -102,7 +105,10 @@ impl State {
             let shown = match source {
                 Source::Surface(key) => match surfaces.get_mut(key) {
                     Some(Surface { content: Some(Content::Dmabuf { id, .. }), .. }) => {
-                        Shown::Newest(dmabufs.images.latch(*id, renderer)?)
+                        match dmabufs.images.latch(*id, renderer)? {
+                            Latched::Ready(texture) => Shown::Newest(texture),
+                            Latched::Unfinished => Shown::Older(None),
+                        }
                     }
                     Some(surface) => upload_surface(surface, renderer, buffers, scratch, shares)?,
                     None => Shown::Newest(None),
@@ -128,15 +134,32 @@ impl State {
         Ok(uploaded)
     }
 
-    /// The scene latched last for `output` is about to be rendered: the renderer holds the dma-bufs in it until it gives
-    /// each back ([`State::renderer_released`]), whatever comes of the frame.
-    pub fn hold_scene(&mut self, output: OutputId) {
+    /// Renders the scene latched and uploaded last for `output` onto an acquired target. The renderer holds the dma-bufs
+    /// that the scene shows until it gives each back ([`State::renderer_released`]), whatever comes of the frame; one that
+    /// was left out is not held by it. The only way to a frame with clients in it.
+    ///
+    /// # Errors
+    /// As [`Renderer::render`].
+    pub fn render(
+        &mut self,
+        output: OutputId,
+        renderer: &mut dyn Renderer,
+        target: TargetId,
+        scene: &Scene,
+        damage: &Region,
+    ) -> Result<FrameTicket, RenderError> {
+        self.hold_scene(output, scene);
+        renderer.render(target, scene, damage)
+    }
+
+    fn hold_scene(&mut self, output: OutputId, scene: &Scene) {
         let Core { outputs, surfaces, dmabufs, buffers, .. } = &mut self.core;
         let Some(entry) = outputs.get(output) else { return };
-        for (_, source) in &entry.latch.sources {
+        for (index, source) in &entry.latch.sources {
             if let Source::Surface(key) = source
                 && let Some(Content::Dmabuf { id, .. }) = surfaces.get(*key).and_then(|s| s.content.as_ref())
-                && dmabufs.images.is_imported(*id)
+                && let Some(texture) = dmabufs.images.imported(*id)
+                && scene.elements().get(*index).is_some_and(|element| element.paint.texture() == Some(texture))
             {
                 buffers.hold_for_renderer(*id);
             }
@@ -145,21 +168,25 @@ impl State {
 
     /// Whether [`State::forget_garbage`] has something to do.
     pub fn has_garbage(&self) -> bool {
-        !self.core.garbage.is_empty()
+        !self.core.garbage.is_empty() || self.core.dmabufs.images.has_ended()
     }
 
     /// Lets the renderer forget the textures of what is gone. To be called now and then, frames or not.
     pub fn forget_garbage(&mut self, renderer: &mut dyn Renderer) {
+        self.core.forget_ended();
         self.core.garbage.drain(..).for_each(|texture| renderer.forget(texture));
     }
 
     /// The renderer no longer reads a buffer: what [`Renderer::drain`] tells.
     pub fn renderer_released(&mut self, buffer: BufferId) {
         self.core.buffers.end(buffer, Holder::Renderer);
+        // It may have been all that kept an image.
+        self.core.forget_ended();
     }
 
     /// The renderer is gone with all its textures: everything is imported anew at the next upload.
     pub fn renderer_lost(&mut self) {
+        self.core.forget_ended();
         self.core.garbage.clear();
         self.core.surfaces.iter_mut().for_each(|(_, surface)| surface.texture = None);
         self.core.images.iter_mut().for_each(|image| image.texture = None);
@@ -179,6 +206,13 @@ impl State {
     /// Removes a picture of our own.
     pub fn remove_image(&mut self, image: ImageId) {
         self.core.garbage.extend(self.core.images.remove(image));
+    }
+}
+
+impl Core {
+    /// Forgets images that nobody can show any more.
+    pub(super) fn forget_ended(&mut self) {
+        self.dmabufs.images.forget_ended(&mut self.garbage);
     }
 }
 

@@ -25,12 +25,12 @@ use self::feedback::Table;
 use self::params::ParamsData;
 use super::state::State;
 use crate::domain::buffer::BufferId;
-use crate::domain::dmabuf::{Modifier, Pair};
+use crate::domain::dmabuf::{Layout, Modifier, Pair};
 use crate::domain::format::FormatInfo;
 use crate::domain::geometry::Size;
-use crate::ports::renderer::Dmabuf;
 
 pub use self::import::Images;
+pub(super) use self::import::Latched;
 
 /// What clients may allocate.
 #[derive(Clone, Debug, Default)]
@@ -61,12 +61,15 @@ pub struct BufferData {
     pub size: Size,
     /// Texels can be translucent.
     pub has_alpha: bool,
+    /// Keeps the image for surface commits that have not taken effect when the protocol object goes.
+    _life: import::Life,
 }
 
 impl BufferData {
-    fn new(id: BufferId, image: &Dmabuf) -> Self {
-        let format = image.layout.format();
-        Self { id, size: image.layout.size(), has_alpha: format.info().is_some_and(FormatInfo::has_alpha) }
+    fn new(id: BufferId, layout: &Layout, life: import::Life) -> Self {
+        let format = layout.format();
+        let has_alpha = format.info().is_some_and(FormatInfo::has_alpha);
+        Self { id, size: layout.size(), has_alpha, _life: life }
     }
 }
 
@@ -156,8 +159,7 @@ impl Dispatch<WlBuffer, BufferData> for State {
         // Only destroy, which is all done in `destroyed`.
     }
 
-    fn destroyed(state: &mut Self, _client: ClientId, _buffer: &WlBuffer, data: &BufferData) {
+    fn destroyed(state: &mut Self, _client: ClientId, _buffer: &WlBuffer, _data: &BufferData) {
         state.core.buffers.destroyed();
-        state.core.garbage.extend(state.core.dmabufs.images.buffer_destroyed(data.id));
     }
 }

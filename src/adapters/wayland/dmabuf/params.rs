@@ -158,8 +158,10 @@ impl Dispatch<ZwpLinuxBufferParamsV1, ParamsData> for State {
                 match state.finish(planes, &wanted) {
                     Ok(image) => {
                         let id = state.core.buffers.create();
-                        init.init(buffer_id, BufferData::new(id, &image));
-                        state.core.dmabufs.images.insert(id, image, params.clone(), None);
+                        let layout = image.layout.clone();
+                        if let Some(life) = state.core.dmabufs.images.insert(id, image, params.clone(), None) {
+                            init.init(buffer_id, BufferData::new(id, &layout, life));
+                        }
                     }
                     Err(Refusal::Layout(error)) => params.post_error(code(&error), error.to_string()),
                     Err(Refusal::Cannot(why)) => params.post_error(Error::InvalidWlBuffer, why),
